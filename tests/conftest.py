@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 # Tests start hundreds of commands, each of which would compile all of simcli's Python anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Commands have a threshold of their own (simcli/cli/doorman.py), because Python's walks over all objects again and again:
+# Commands have a threshold of their own (simcli/cli/process.py), because Python's walks over all objects again and again:
 # a fifth of the time of test_joint_cells.py. This one is lower, because the process of the tests goes on for minutes.
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
@@ -128,9 +128,9 @@ def tiers(pytestconfig, tmp_path_factory):
 
 
 @pytest.fixture
-def all_honoured(monkeypatch):
+def all_supported(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
-    monkeypatch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+    monkeypatch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
 
 
 @pytest.fixture(autouse=True, scope="session")

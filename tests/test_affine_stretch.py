@@ -20,7 +20,7 @@ from support.runs import SWING, committed
 import simcli
 from simcli import rotations as rot
 from simcli.errors import Exit, UsageError
-from simcli.records.wholeness.integrity import verify
+from simcli.records.integrity.verification import verify
 from simcli.view import stretch
 from simcli.view.page import quantised
 from simcli.view.page.content import Content
@@ -332,7 +332,7 @@ def test_the_ledger_knows_what_is_taken(tmp_path):
 def test_what_makes_no_sense_is_refused_by_name(tmp_path, capsys, changes, words):
     from support.contact_scenes import write
 
-    from simcli.cli.doorman import run_command
+    from simcli.cli.process import run_command
 
     content = hanging(0.01, 2)
     solver = {"integrator": changes.pop("integrator", "bdf1")}

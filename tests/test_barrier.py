@@ -53,7 +53,7 @@ APART = "contact: {exclude: [[a_ball, a_capsule]], pairs: [{a: a_ball/it, b: a_b
 def bench(tmp_path_factory):
     """Six bodies of one shape each, and ground."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES}, APART)
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N, NEAR, give=GIVE)
@@ -286,7 +286,7 @@ def test_surfaces_have_the_features_that_count(bench):
             assert v - f / 2 == 2  # Euler's formula: three edges per two triangles
 
 
-def test_curved_surfaces_tell_how_far_they_lie_inside(tmp_path, all_honoured):
+def test_curved_surfaces_tell_how_far_they_lie_inside(tmp_path, all_supported):
     text = scene({"ground": "{type: plane}"}, {"a": {
         "drum": "{type: cylinder, radius: 0.3, length: 0.7}", "hat": "{type: cone, radius: 0.3, length: 0.7}",
         "egg": "{type: ellipsoid, radii: [0.3, 0.3, 0.3]}"}})  # fmt: skip

@@ -14,7 +14,7 @@ from simcli import rotations as rot
 from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study
 from simcli.analysis.rest.statics import Statics
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import SceneError
 from simcli.kernels.device.runtime import live_device
 from simcli.solvers import SOLVERS

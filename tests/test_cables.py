@@ -14,7 +14,7 @@ from simcli.model import build_worlds
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
-pytestmark = pytest.mark.usefixtures("all_honoured")
+pytestmark = pytest.mark.usefixtures("all_supported")
 CHANNELS = frozenset(("state", "energy", "reactions"))
 STEP = 1e-5  # [m, rad] of central differences: the error of the slope is (1e-5)^2 of the third derivative, and rounding
 SLOPE = 2e-7  # relative to the largest component

@@ -182,7 +182,7 @@ def test_damaged_output_is_exit_7_elsewhere(tmp_path):
 def test_check_starts_neither_taichi_nor_hdf5(folder):
     code = (
         "import sys\n"
-        "from simcli.cli.doorman import run_command\n"
+        "from simcli.cli.process import run_command\n"
         "assert run_command(['check', 'good.yaml'], debug=True, as_json=False) == 0\n"
         "print(sorted({'taichi', 'h5py', 'matplotlib', 'rich'} & set(sys.modules)))\n"
     )
@@ -192,7 +192,7 @@ def test_check_starts_neither_taichi_nor_hdf5(folder):
 def test_a_command_imports_no_other_command(folder):
     code = (
         "import sys\n"
-        "from simcli.cli.doorman import run_command\n"
+        "from simcli.cli.process import run_command\n"
         "run_command(['check', 'good.yaml'], debug=True, as_json=False)\n"
         "print(*sorted(name for name in sys.modules if name.startswith('simcli.cli.')))\n"
     )

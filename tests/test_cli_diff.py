@@ -28,7 +28,8 @@ from simcli.analysis.diff.comparison import Asked, compare
 from simcli.analysis.diff.extremes import Extremes, Tolerance
 from simcli.analysis.diff.frame_pairs import Align, pair_frames
 from simcli.analysis.diff.rising_numbers import RisingNumbers
-from simcli.cli import doorman, progress
+from simcli.cli import process as cli_process
+from simcli.cli import progress
 from simcli.cli.results import diff_text
 from simcli.cli.results.diff import ATOL, RTOL
 from simcli.errors import Exit, FileError, UsageError
@@ -247,7 +248,7 @@ def runs(tmp_path_factory):
         "forces:\n", "").replace("integrator: rk4", "integrator: semi_implicit"))  # fmt: skip
     for name, options in {"a": [], "fine": ["--dt", "5e-4"], "maximal": ["--solver", "maximal"]}.items():
         words = ["run", str(folder / "swing.yaml"), "-q", "-o", str(folder / f"{name}.h5"), *options]
-        assert doorman.run_command(words, debug=True, as_json=False) == Exit.OK
+        assert cli_process.run_command(words, debug=True, as_json=False) == Exit.OK
     return folder
 
 

@@ -21,7 +21,7 @@ from support.zoo import random_states, zoo
 
 import simcli as package
 from simcli import rotations as rot
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
@@ -87,7 +87,7 @@ def folder(tmp_path_factory):
     for name, words in (("run", []), ("led", []), ("bare", ["--set", "output.channels=[energy]"]),
                         ("part", ["--select", "upper,pin"])):  # fmt: skip
         scene = folder / ("led.yaml" if name == "led" else "swing.yaml")
-        code = doorman.run_command(["run", str(scene), "-o", str(folder / f"{name}.h5"), "-q", *words],
+        code = cli_process.run_command(["run", str(scene), "-o", str(folder / f"{name}.h5"), "-q", *words],
                                    debug=True, as_json=False)  # fmt: skip
         assert code == Exit.OK
     (folder / "cut.h5").write_bytes((folder / "run.h5").read_bytes()[:5000])
@@ -363,7 +363,7 @@ def said(tmp_path, capfd):
 
     def run(name, *words):
         words = [name, str(tmp_path / "square.yaml"), "--device", "cpu", "--threads", "1", *map(str, words)]
-        assert doorman.run_command(words, debug=True, as_json="--json" in words) == 0
+        assert cli_process.run_command(words, debug=True, as_json="--json" in words) == 0
         return capfd.readouterr()
 
     return run

@@ -9,7 +9,7 @@ from support.world_files import FAILED, grid, peaks, world_file
 
 from simcli.analysis.channels import read_channels
 from simcli.analysis.plots import plot
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory
 
@@ -38,7 +38,7 @@ def picture(files, tmp_path, monkeypatch, capsys):
     def run(name, *words):
         target = tmp_path / "a.png"
         line = ["plot", *(str(files[one]) for one in name.split()), "-o", str(target), "--json", *words]
-        code = doorman.run_command(line, debug=False, as_json=True)
+        code = cli_process.run_command(line, debug=False, as_json=True)
         said = capsys.readouterr()
         assert code == Exit.OK, said.err
         assert target.read_bytes().startswith(PNG)
@@ -162,7 +162,7 @@ def test_many_worlds_are_a_median_and_a_band(picture, files):
 ])  # fmt: skip
 def test_a_terminal_shows_it_in_characters(files, capsys, words, shown, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    code = doorman.run_command(["plot", str(files["line"]), "--terminal", *words], debug=False, as_json=False)
+    code = cli_process.run_command(["plot", str(files["line"]), "--terminal", *words], debug=False, as_json=False)
     said = capsys.readouterr()
     assert code == Exit.OK, said.err
     assert all(word in said.out for word in shown)
@@ -240,7 +240,7 @@ def test_files_of_other_units_and_files_named_twice_are_refused(files, tmp_path,
         ([files["line"], "--world", "40"], f"no world 40 in {files['line']}: it holds 0 to 29"),
         ([files["drawn"], "-x", "params.l", "-y", "params.c", "-z", "world"], "give one file"),
     ]:
-        code = doorman.run_command(["plot", str(files["grid"]), *map(str, words)], debug=False, as_json=False)
+        code = cli_process.run_command(["plot", str(files["grid"]), *map(str, words)], debug=False, as_json=False)
         assert code == Exit.USAGE
         assert hint in capsys.readouterr().err
 
@@ -268,6 +268,6 @@ def test_a_channel_of_other_units_is_refused_by_name(files):
     ],
 )
 def test_what_cannot_be_drawn_is_wrong_usage(files, capsys, words, hint):
-    code = doorman.run_command(["plot", str(files["grid"]), *words], debug=False, as_json=False)
+    code = cli_process.run_command(["plot", str(files["grid"]), *words], debug=False, as_json=False)
     assert code == Exit.USAGE
     assert hint in capsys.readouterr().err

@@ -424,7 +424,7 @@ def test_nobody_is_told_of_a_start():
 GOES_ON = f"""
 import sys, shutil
 from pathlib import Path
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.kernels.device import runtime
 from simcli.kernels.language.compilations import kernels_noted
 import simcli

@@ -23,7 +23,8 @@ from support.runs import SWING
 from support.touched import note_command
 
 import simcli as package
-from simcli.cli import console, doorman
+from simcli.cli import console
+from simcli.cli import process as cli_process
 from simcli.cli.app import COMMANDS
 from simcli.cli.terminal_table import terminal_table
 from simcli.errors import Exit, SimcliError
@@ -203,7 +204,7 @@ def test_ctrl_c_while_commands_are_imported(monkeypatch):
     from simcli.cli import app
 
     monkeypatch.setattr(app, "build_app", interrupted)
-    assert doorman.run_command(["check"], debug=False, as_json=False) == Exit.INTERRUPTED
+    assert cli_process.run_command(["check"], debug=False, as_json=False) == Exit.INTERRUPTED
 
 
 GRACE = 60.0  # [s], far beyond what any of this takes on a busy machine; the work below never ends by itself

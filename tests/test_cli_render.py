@@ -20,7 +20,7 @@ from support.browser import CHROMIUM, Browser
 from support.process import run_here
 
 from simcli import rotations as rot
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit
 from simcli.kernels.rays.solids import Solids
 from simcli.records.reading.reader import open_trajectory
@@ -56,7 +56,7 @@ PIXEL = 1.0  # a pixel, of the middle of a silhouette
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("render")
     (folder / "scene.yaml").write_text(SCENE)
-    assert doorman.run_command(["run", str(folder / "scene.yaml"), "-o", str(folder / "out.h5"), "-q"], debug=False,
+    assert cli_process.run_command(["run", str(folder / "scene.yaml"), "-o", str(folder / "out.h5"), "-q"], debug=False,
                                as_json=False) == Exit.OK  # fmt: skip
     return folder / "out.h5"
 
@@ -68,7 +68,7 @@ def render(result, tmp_path, capsys):
     def run(name, *words):
         target = tmp_path / name
         line = ["render", str(result), "-o", str(target), "--json", *map(str, words)]
-        code = doorman.run_command(line, debug=False, as_json=True)
+        code = cli_process.run_command(line, debug=False, as_json=True)
         said = capsys.readouterr()
         if code != Exit.OK:
             assert list(tmp_path.iterdir()) == [], "something was left there"
@@ -243,14 +243,14 @@ def test_a_camera_by_name_and_one_that_sees_the_whole_motion(render):
 
 def test_the_start_of_a_scene_without_a_run(result, tmp_path, capsys):
     scene, target = result.parent / "scene.yaml", tmp_path / "start.png"
-    assert doorman.run_command(["show", str(scene), "-o", str(target), "--size", "320x240", "--json"], debug=False,
+    assert cli_process.run_command(["show", str(scene), "-o", str(target), "--size", "320x240", "--json"], debug=False,
                                as_json=True) == Exit.OK  # fmt: skip
     assert json.loads(capsys.readouterr().out)["path"] == str(target)
     assert middle(hue(pixels(target), GREEN)) == pytest.approx(seen([-0.7, 0, 1], (320, 240), np.radians(40)), abs=PIXEL)
     refused = (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["--size", "64x48"],
                ["-o", str(tmp_path / "a.png"), "--camera", "sid"])  # fmt: skip
     for words in refused:
-        assert doorman.run_command(["show", str(scene), *words], debug=False, as_json=False) == Exit.USAGE
+        assert cli_process.run_command(["show", str(scene), *words], debug=False, as_json=False) == Exit.USAGE
     assert "`side`" in capsys.readouterr().err
 
 
@@ -295,12 +295,12 @@ def test_a_film_that_cannot_be_finished_leaves_what_was_there(tmp_path):
         images.write_film(pictures(), [], (64, 48), Fraction(30), target)
     assert target.read_text() == "before"
     assert list(tmp_path.iterdir()) == [target]
-    code = doorman.run_command(["render", str(tmp_path / "none.h5"), "-o", str(target)], debug=False, as_json=False)
+    code = cli_process.run_command(["render", str(tmp_path / "none.h5"), "-o", str(target)], debug=False, as_json=False)
     assert code == Exit.USAGE
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_output(result, capsys):
-    code = doorman.run_command(["render", str(result), "-o", str(result / "a.png"), "--size", "32x32"],
+    code = cli_process.run_command(["render", str(result), "-o", str(result / "a.png"), "--size", "32x32"],
                                debug=False, as_json=False)  # fmt: skip
     assert code == Exit.OUTPUT
     assert "nothing was left" in capsys.readouterr().err
@@ -348,7 +348,7 @@ def test_commands_of_the_page_work(tmp_path, monkeypatch):
     for line in lines:
         program, *words = shlex.split(line)
         assert program == "simcli"
-        assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK, line
+        assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK, line
     assert {path.name for path in tmp_path.iterdir()} >= {"swing.png", "strobe.png", "swing.mp4", "start.png"}
 
 

@@ -22,12 +22,12 @@ from support.sweep_cluster import child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
 import simcli as package
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.cli.sweeps.sweep_text import failure_lines, standing_line, summary_text
 from simcli.errors import Exit
-from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.standing import Standing, Summary
+from simcli.sweeps.records.state import LedgerReader
+from simcli.sweeps.sweep_options import Standing, Summary
 
 PENDULUM = """
 simcli: 1
@@ -56,7 +56,7 @@ def command(here, capfd):
 
     def run(*words):
         words = [str(word) for word in words]
-        code = doorman.run_command(words, debug=False, as_json="--json" in words)
+        code = cli_process.run_command(words, debug=False, as_json="--json" in words)
         said = capfd.readouterr()
         return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
 

@@ -10,14 +10,14 @@ from support.diff_files import write_run
 from support.world_files import FAILED, grid, world_file
 
 from simcli.analysis.worlds.world_table import read_files
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.results import plot
 from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.integrity.verification import verify
 from simcli.records.reading import parts_file
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import verify
 
 FEW_WORLDS = """simcli: 1
 bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}}
@@ -48,7 +48,7 @@ def blocks(request, monkeypatch):
 @pytest.fixture
 def command(capsys):
     def run(*words):
-        code = doorman.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
+        code = cli_process.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
         said = capsys.readouterr()
         return code, said.out, said.err
 

@@ -15,7 +15,8 @@ import typer
 from support.process import environment, simcli, simcli_apart
 
 import simcli as package
-from simcli.cli import console, doorman
+from simcli.cli import console
+from simcli.cli import process as cli_process
 from simcli.cli.app import build_app
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.runs.run_options import vary_override
@@ -52,7 +53,7 @@ def test_environment_of_the_user_stands(monkeypatch):
     monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", "")
     before = gc.get_threshold()
     try:
-        doorman.make_haste()
+        cli_process.start_process()
     finally:
         gc.set_threshold(*before)
     assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["PYDANTIC_DISABLE_PLUGINS"]) == ("3", "")
@@ -124,7 +125,7 @@ def test_stdin_is_not_read_and_that_is_told():
                                              (["--device", "tpu"], "--device tpu: write auto, cpu, "),
                                              (["--worlds", "0"], "--worlds 0: must be at least 1")])  # fmt: skip
 def test_a_wrong_value_names_its_option(words, said, capsys):
-    assert doorman.run_command(["run", __file__, *words], debug=False, as_json=False) == Exit.USAGE
+    assert cli_process.run_command(["run", __file__, *words], debug=False, as_json=False) == Exit.USAGE
     assert said in capsys.readouterr().err
 
 
@@ -153,11 +154,11 @@ def test_what_a_newcomer_mixes_up_is_answered(tmp_path, monkeypatch, capsys):
     for words, said in {
         ("my scene.yaml",): "error: No such command 'my scene.yaml'.\n  to run a scene: simcli run 'my scene.yaml'\n",
     }.items():
-        assert doorman.run_command(words, debug=False, as_json=False) == Exit.USAGE
+        assert cli_process.run_command(words, debug=False, as_json=False) == Exit.USAGE
         assert capsys.readouterr() == ("", said)
-    assert doorman.run_command(["new", "my second"], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["new", "my second"], debug=False, as_json=False) == Exit.OK
     assert "simcli run 'my second.yaml'" in capsys.readouterr().err
-    assert doorman.run_command(["explain", "204"], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["explain", "204"], debug=False, as_json=False) == Exit.OK
     assert capsys.readouterr().out.startswith("SC204: ")
 
 
@@ -165,7 +166,7 @@ def test_keys_of_another_solver_are_faults_of_the_chosen_one(tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text("simcli: 1\nsolver: {type: generalized, integrator: rk4}\n")
     words = ["run", str(path), "--solver", "affine", "--dry-run", "--json"]
-    assert doorman.run_command(words, debug=False, as_json=True) == Exit.SCENE
+    assert cli_process.run_command(words, debug=False, as_json=True) == Exit.SCENE
     faults = json.loads(capsys.readouterr().out)["faults"]
     assert sorted((fault["code"], fault["file"]) for fault in faults) == [("SC206", str(path))]
 
@@ -185,7 +186,7 @@ def test_unknown_exception_is_one_line_and_a_report(capsys, monkeypatch):
         raise ZeroDivisionError("of a test")
 
     monkeypatch.setattr(app, "build_app", lambda _words: broken)
-    assert doorman.run_command(["run", "x"], debug=False, as_json=True) == Exit.INTERNAL
+    assert cli_process.run_command(["run", "x"], debug=False, as_json=True) == Exit.INTERNAL
     said = capsys.readouterr()
     assert "Traceback" not in said.err
     assert "ZeroDivisionError: of a test" in said.err
@@ -206,7 +207,7 @@ def test_debug_lets_the_exception_through(monkeypatch):
 
     monkeypatch.setattr(app, "build_app", lambda _words: broken)
     with pytest.raises(ZeroDivisionError):
-        doorman.run_command(["run", "x"], debug=True, as_json=False)
+        cli_process.run_command(["run", "x"], debug=True, as_json=False)
 
 
 def test_colour_only_where_it_is_wanted(monkeypatch):
@@ -269,7 +270,7 @@ def test_a_path_that_is_not_there_is_exit_2_for_every_command(words, tmp_path, m
     if words == ["check"]:
         del expected["folder"]
     for path, said in expected.items():
-        assert doorman.run_command([*words, path], debug=False, as_json=False) == Exit.USAGE
+        assert cli_process.run_command([*words, path], debug=False, as_json=False) == Exit.USAGE
         assert capsys.readouterr() == ("", said)
 
 

@@ -13,7 +13,7 @@ import pytest
 from support.process import run_here
 from support.world_files import ENDED, FAILED, grid, peaks, world_file
 
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit
 from simcli.pipeline import build_model, read_scene
 from simcli.records.reading.reader import open_trajectory
@@ -34,7 +34,7 @@ def path(tmp_path_factory):
 @pytest.fixture
 def command(capsys):
     def run(*words):
-        code = doorman.run_command(["table", *map(str, words)], debug=False, as_json="--json" in words)
+        code = cli_process.run_command(["table", *map(str, words)], debug=False, as_json="--json" in words)
         said = capsys.readouterr()
         return code, said.out, said.err
 

@@ -36,7 +36,7 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     (folder / "cube.obj").write_text(CUBE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
         model = read_model(folder, scene({"ground": "{type: plane}"}, {"a": LOWER, "b": UPPER}))
     bench = Bench(model, live_device(), 1)
     yield bench
@@ -209,7 +209,7 @@ def crowded(tmp_path_factory):
     """Three balls on a plane, and room for two contacts."""
     balls = {name: {"s": "{type: sphere, radius: 0.1}"} for name in "abc"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, balls, "contact: {capacity: 2}\n")
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), 5)
@@ -272,7 +272,7 @@ def place_and_detect(c: ti.template(), t: ti.template(), s: ti.template(), n_blo
         detect(c, w)
 
 
-def test_shapes_ride_on_links(tmp_path, all_honoured, device):
+def test_shapes_ride_on_links(tmp_path, all_supported, device):
     """Poses of shapes are those of bodies; core points, placed with their links, give the contact."""
     model = read_model(tmp_path, ARM)
     rng = np.random.default_rng(0)
@@ -332,7 +332,7 @@ batch:
 """
 
 
-def test_sizes_and_materials_may_differ_between_worlds(tmp_path, all_honoured, device):
+def test_sizes_and_materials_may_differ_between_worlds(tmp_path, all_supported, device):
     path = tmp_path / "scene.yaml"
     path.write_text(VARIED)
     document = load_document(path)
@@ -368,7 +368,7 @@ def everything(folder, device, margin):
 
 
 @pytest.mark.slow
-def test_the_layout_of_a_gpu_gives_the_same_bytes(tmp_path, all_honoured):
+def test_the_layout_of_a_gpu_gives_the_same_bytes(tmp_path, all_supported):
     _, wanted = everything(tmp_path, live_device(), 1.0)
     _, found = everything(tmp_path, start_device("cpu", "float64", threads=1, like_gpu=True), 1.0)
     for name, value in wanted.items():
@@ -379,7 +379,7 @@ SINGLE = 2e-5  # [m], gaps in float32: bounds of the polytope that meet to 1e-5 
 
 
 @pytest.mark.slow
-def test_single_precision(tmp_path, all_honoured):
+def test_single_precision(tmp_path, all_supported):
     _, wanted = everything(tmp_path, live_device(), 1.0)
     _, found = everything(tmp_path, live_device("float32"), 1.0)
     # Deeper than the hills are high there are several ways out of them, of which rounding may choose another one.

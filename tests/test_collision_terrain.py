@@ -12,7 +12,7 @@ from support.device import live_device
 from support.supports import reach
 
 from simcli import rotations as rot
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit
 from simcli.model.contact.overlaps import SLIGHT_OVERLAP, find_overlaps
 from simcli.model.tables import ShapeKind
@@ -40,7 +40,7 @@ QUARTER = np.pi / 2
 def bench(tmp_path_factory):
     """All terrains in the world, and a body with a shape of each kind."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
         world = {name: terrain(z, SIZE) for name, z in HEIGHTS.items()}
         model = read_model(tmp_path_factory.mktemp("scene"), scene(world, {"b": SHAPES}))
     bench = Bench(model, live_device(), N)
@@ -262,7 +262,7 @@ def crowd(folder, ground):
 
 
 @pytest.mark.parametrize("ground", [PLANE, HILLS], ids=["plane", "terrain"])
-def test_depths_are_those_of_the_narrow_phase(ground, tmp_path, all_honoured):
+def test_depths_are_those_of_the_narrow_phase(ground, tmp_path, all_supported):
     """All kinds of shapes in each other's way, world by world; of terrain which shapes reach it."""
     model, q = crowd(tmp_path, ground)
     body = model.shapes.body
@@ -289,7 +289,7 @@ def test_depths_are_those_of_the_narrow_phase(ground, tmp_path, all_honoured):
     assert compared > WORLDS * len(OVERLAPS_KINDS)
 
 
-def test_worlds_are_counted_and_the_deepest_is_named(tmp_path, all_honoured):
+def test_worlds_are_counted_and_the_deepest_is_named(tmp_path, all_supported):
     model, q = crowd(tmp_path, PLANE)
     every = {one.bodies: one for one in find_overlaps(model)}
     alone = []

@@ -19,11 +19,11 @@ from support.contact_scenes import scene as scene_of_structures
 from support.contacts import read_model
 from support.process import run_here, simcli
 
-from simcli.cli import doorman
-from simcli.cli.doorman import run_command
+from simcli.cli import process as cli_process
+from simcli.cli.process import run_command
 from simcli.errors import Exit, SceneError
 from simcli.spec import load_document, resolve
-from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HEAD = """\
@@ -165,7 +165,7 @@ def test_later_pairs_win(tmp_path):
 
 
 def test_a_solver_without_contact_refuses_what_is_said_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("simcli.spec.honours.solver_fields.CONTACT", frozenset())
+    monkeypatch.setattr("simcli.spec.capabilities.solver_fields.CONTACT", frozenset())
     quiet = "contact: {enabled: false}\n"
     with pytest.raises(SceneError) as caught:
         scene(tmp_path, HEAD + quiet + options("generalized", passes=3) + "output: {channels: [contacts]}\n")
@@ -392,7 +392,7 @@ def asked(capfd, tmp_path, text, command="equilibrium", *words):
     """Exit code, the document, and what is said."""
     path = tmp_path / "s.yaml"
     path.write_text("simcli: 1\n" + text)
-    code = doorman.run_command([command, str(path), "--json", *words, *CPU], debug=False, as_json=True)
+    code = cli_process.run_command([command, str(path), "--json", *words, *CPU], debug=False, as_json=True)
     out, err = capfd.readouterr()
     return code, json.loads(out), err + out
 
@@ -594,5 +594,5 @@ contact: {pairs: [{a: plank, b: log}]}
 def test_no_motion_left_is_said(capfd, tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("simcli: 1\n" + RAIL.replace("SOLVER", "maximal"))
-    assert doorman.run_command(["modes", str(path), *CPU], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["modes", str(path), *CPU], debug=False, as_json=False) == Exit.OK
     assert "no mode: joints and contacts hold every motion" in capfd.readouterr().out

@@ -105,12 +105,12 @@ WHO = {
 
 
 @pytest.mark.parametrize("case", WHO)
-def test_who_touches(case, tmp_path, all_honoured):
+def test_who_touches(case, tmp_path, all_supported):
     bodies, rest, expected = WHO[case]
     assert pairs_of(read_model(tmp_path, scene(bodies, rest))) == expected
 
 
-def test_a_layer_that_no_shape_is_in_is_refused(tmp_path, all_honoured):
+def test_a_layer_that_no_shape_is_in_is_refused(tmp_path, all_supported):
     """Else a word that is spelled wrong would let shapes pass through each other in silence."""
     bodies = {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
               "y": f"shapes: {{s: {BALL[:-1]}, touches: [default, robt]}}}}"}  # fmt: skip
@@ -136,7 +136,7 @@ RULES = {"average": 0.35, "geometric": 0.1**0.5 * 0.6**0.5, "min": 0.1, "multipl
 
 @pytest.mark.parametrize("first", RULES)
 @pytest.mark.parametrize("second", RULES)
-def test_the_stronger_rule_combines(first, second, tmp_path, all_honoured):
+def test_the_stronger_rule_combines(first, second, tmp_path, all_supported):
     materials = "".join(f"  {name}: {{friction: {mu}, restitution: {mu}, rolling_friction: {mu}, "
                         f"combine: {{friction: {rule}, restitution: {other}}}}}\n"
                         for name, mu, rule, other in (("p", 0.1, first, second), ("q", 0.6, second, first)))  # fmt: skip
@@ -149,7 +149,7 @@ def test_the_stronger_rule_combines(first, second, tmp_path, all_honoured):
     assert contacts.torsional_friction == 0
 
 
-def test_numbers_of_a_pair_win(tmp_path, all_honoured):
+def test_numbers_of_a_pair_win(tmp_path, all_supported):
     rest = "contact: {pairs: [{a: x, b: ground, friction: 0.8, restitution: 0.3}, {a: x, b: y, friction_static: 0.9}]}\n"
     bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
     model = read_model(tmp_path, scene(bodies, rest, "{ground: {type: plane}}"))
@@ -161,7 +161,7 @@ def test_numbers_of_a_pair_win(tmp_path, all_honoured):
     np.testing.assert_array_equal(model.contacts.restitution[0, rows], (0.3, 0, 0))
 
 
-def test_capacity(tmp_path, all_honoured):
+def test_capacity(tmp_path, all_supported):
     bodies = {"x": "shapes: {s: {type: box, size: [1, 1, 1]}}", "y": f"shapes: {{s: {BALL}}}"}
     world = "{ground: {type: plane}}"
     assert read_model(tmp_path, scene(bodies, "", world)).contacts.capacity == 4 + 1 + 1
@@ -172,7 +172,7 @@ def test_capacity(tmp_path, all_honoured):
     assert contacts.capacity == 64 + 16 * 21 < contacts.points[contacts.pairs.combination].sum()
 
 
-def test_a_point_has_a_radius_of_zero_but_no_mass(tmp_path, all_honoured):
+def test_a_point_has_a_radius_of_zero_but_no_mass(tmp_path, all_supported):
     point = "shapes: {s: {type: sphere, radius: 0}}"
     model = read_model(tmp_path, scene({"x": point}))
     assert colliders(model).bound[0, 0] == 0
@@ -180,7 +180,7 @@ def test_a_point_has_a_radius_of_zero_but_no_mass(tmp_path, all_honoured):
         read_model(tmp_path, scene({"x": point}).replace("inertia: {diag: [1, 1, 1]}, ", ""))
 
 
-def test_grid_files(tmp_path, all_honoured):
+def test_grid_files(tmp_path, all_supported):
     path = tmp_path / "hills.csv"
     path.write_text("# two rows\n0, 0.5, 1\n\n1; 2; 3\n")
     np.testing.assert_array_equal(read_grid(path), ((0, 0.5, 1), (1, 2, 3)))
@@ -191,7 +191,7 @@ def test_grid_files(tmp_path, all_honoured):
             read_grid(path)
 
 
-def test_terrain_table(tmp_path, all_honoured):
+def test_terrain_table(tmp_path, all_supported):
     hills = terrain([[0, 1, 2], [3, 4, 5]], (4, 2)).replace("size: [4, 2, 1]", "size: [4, 2, 0.5]")
     world = f"{{hills: {hills}}}"
     host = colliders(read_model(tmp_path, scene({"x": f"shapes: {{s: {BALL}}}"}, "", world)))
@@ -237,7 +237,7 @@ def test_flat_points_have_no_hull(points):
         convex_hull(points)
 
 
-def test_large_faces_are_thinned(tmp_path, all_honoured):
+def test_large_faces_are_thinned(tmp_path, all_supported):
     angles = np.arange(100) / 100 * 2 * np.pi
     lines = [f"v {np.cos(a)!r} {np.sin(a)!r} {z}" for z in (0, 1) for a in angles.tolist()]
     (tmp_path / "disc.obj").write_text("\n".join(lines).replace("np.float64(", "").replace(")", "") + "\nf 1 2 3\n")
@@ -283,13 +283,13 @@ def random_scene(rng):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_rule_is_that_of_every_single_pair(seed, tmp_path, all_honoured):
+def test_the_rule_is_that_of_every_single_pair(seed, tmp_path, all_supported):
     text, expected, unread = random_scene(np.random.default_rng(seed))
     with pytest.raises(SceneError, match="never touch") if unread else nullcontext():
         assert pairs_of(read_model(tmp_path, text)) == expected
 
 
-def test_tables_of_contact_grow_with_the_shapes_and_no_faster(tmp_path, all_honoured, device):
+def test_tables_of_contact_grow_with_the_shapes_and_no_faster(tmp_path, all_supported, device):
     """Pairs are found, not listed: on the host and on the device each further ball takes as much as the one before."""
     sizes = []
     for n in (20, 40, 60):

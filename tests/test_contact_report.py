@@ -10,7 +10,7 @@ import simcli as package
 from simcli import pipeline
 from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
-from simcli.records.wholeness.integrity import verify
+from simcli.records.integrity.verification import verify
 from simcli.solvers.shared.contacts.report import ROW, SUMMARY, crowded_text, gather, unsolved_events
 from simcli.spec.document.overrides import Override
 

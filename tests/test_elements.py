@@ -187,7 +187,7 @@ STORED = 1e-6  # relative: energies of order 10 J in double precision, over diff
 QUARTER, CLOSED = 0.5, 1e-6  # drifts at a quarter of the step, in those of the step; [J], which are small anyway
 
 
-def honoured(solver, integrator):
+def supported(solver, integrator):
     """Names of the elements that a solver takes, by the lists of the code."""
     by_type = {get_args(force.model_fields["type"].annotation)[0]: force for force in FORCES}
     takes = [name for name, e in ELEMENTS.items() if not e.kind or solver in by_type[e.kind].SOLVERS]
@@ -230,7 +230,7 @@ def scene_of(solver, names):
 def runner_of():
     @cache
     def of(solver, integrator):
-        return Runner(scene_of(solver, honoured(solver, integrator)), integrator, live_device(),
+        return Runner(scene_of(solver, supported(solver, integrator)), integrator, live_device(),
                       frozenset(("state", "energy", "body_qdd")))  # fmt: skip
 
     return of
@@ -246,7 +246,7 @@ def test_every_force_is_here():
 @every_run
 def test_the_start_is_that_of_the_formula(runner_of, solver, integrator):
     """First-order steps show the acceleration of the first one, so that two lengths of it are extrapolated."""
-    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    run, names = runner_of(solver, integrator), supported(solver, integrator)
     step, tolerance = (TRIED, SOFT) if solver == "affine" else (SHORT, ROUNDING)
     longer, frames = run(2 * step, 1, 1)["frames/body_qdd"][0], run(step, 1, 1)
     found = 2 * frames["frames/body_qdd"][0] - longer
@@ -262,7 +262,7 @@ def test_the_start_is_that_of_the_formula(runner_of, solver, integrator):
 @every_run
 def test_force_is_the_derivative_of_what_is_stored(runner_of, solver, integrator):
     """Of springs at rest, by central differences of the energies of places to both sides."""
-    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    run, names = runner_of(solver, integrator), supported(solver, integrator)
     frames = run(STEP, 1, 1)
     for k, name in enumerate(names):
         poses = frames["frames/body_q"][0, 3 * k : 3 * k + 3, run.model.bodies.name.index(name.replace(" ", "_"))]
@@ -276,7 +276,7 @@ def test_force_is_the_derivative_of_what_is_stored(runner_of, solver, integrator
 @every_run
 def test_work_is_energy_and_dissipation(runner_of, solver, integrator):
     """The ledger closes as steps grow small."""
-    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    run, names = runner_of(solver, integrator), supported(solver, integrator)
     drifts = [np.abs(run(STEP / n, n, FRAMES)["energy/drift"][:, ::3]).max(axis=0) for n in (1, 4)]
     for name, coarse, fine in zip(names, *drifts, strict=True):
         assert fine < max(QUARTER * coarse, CLOSED), name

@@ -25,7 +25,7 @@ from simcli.analysis.refinement.bounds import may_hit
 from simcli.analysis.refinement.estimate import estimate_error
 from simcli.analysis.refinement.sums import EstimatedQuantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.runs.refined_text import refined_text
 from simcli.errors import Exit, FileError
 from simcli.kernels.device.kernel_cache import VARIABLE
@@ -89,7 +89,7 @@ def command(tmp_path, monkeypatch, capfd):
 
     def run(*words):
         words = [str(word) for word in words]
-        code = doorman.run_command(words, debug=False, as_json="--json" in words)
+        code = cli_process.run_command(words, debug=False, as_json="--json" in words)
         said = capfd.readouterr()
         return SimpleNamespace(code=code, out=said.out, err=said.err)
 
@@ -243,8 +243,8 @@ def made(tmp_path_factory):
         patch.chdir(folder)
         (folder / "scene.yaml").write_text(PENDULUM)
         words = ("run", "scene.yaml", "--vary", "joints.pin.q=2,2.5", "-q", "-o")
-        assert doorman.run_command([*words, "plain.h5"], debug=False, as_json=False) == Exit.OK
-        assert doorman.run_command([*words, "out.h5", "--error-estimate"], debug=False, as_json=False) == Exit.OK
+        assert cli_process.run_command([*words, "plain.h5"], debug=False, as_json=False) == Exit.OK
+        assert cli_process.run_command([*words, "out.h5", "--error-estimate"], debug=False, as_json=False) == Exit.OK
     return folder
 
 

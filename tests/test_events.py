@@ -364,9 +364,9 @@ def test_models_of_phases_are_those_built_one_by_one():
 def test_events_that_change_numbers_share_the_work(monkeypatch):
     """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
     import simcli.model.phases.stretches as phases
-    import simcli.spec.honours.solver_fields as honours
+    import simcli.spec.capabilities.solver_fields as capabilities
 
-    calls = {"check_honours": 0, "build_together": 0, "build_worlds": 0}
+    calls = {"check_capabilities": 0, "build_together": 0, "build_worlds": 0}
 
     def counted(room, name):
         function = getattr(room, name)
@@ -377,14 +377,14 @@ def test_events_that_change_numbers_share_the_work(monkeypatch):
 
         monkeypatch.setattr(room, name, call)
 
-    counted(honours, "check_honours")
+    counted(capabilities, "check_capabilities")
     counted(phases, "build_together")
     counted(phases, "build_worlds")
     entries = "".join(f"  - {{at: {k * 1e-4:.4f}, set: {{joints.rail.damping: {1 + k}}}}}\n" for k in range(1, 300))
     document = scene(WIRED + "events:\n" + entries)
     found = build_phases(document, resolve(document))
     assert found[-1].model.dofs.damping.max() == 300.2  # of the joint, and of a spring on it
-    assert calls == {"check_honours": 1, "build_together": 1, "build_worlds": 1}
+    assert calls == {"check_capabilities": 1, "build_together": 1, "build_worlds": 1}
     assert len(representatives(found[0].model, found[1:])) == 1
     assert found[-1].model.links is found[0].model.links
 

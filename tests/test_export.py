@@ -14,7 +14,7 @@ from support.diff_files import write_many, write_run
 from support.process import python
 
 from simcli.analysis.export import tables
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.results.export_formats import FORMATS
 from simcli.errors import Exit
 from simcli.records.reading.reader import open_trajectory
@@ -58,7 +58,7 @@ def export(path, tmp_path, capsys, block_bytes):
 
     def run(name, *words):
         out = tmp_path / name
-        code = doorman.run_command(["export", str(path), "-o", str(out), *map(str, words)], debug=False, as_json=False)
+        code = cli_process.run_command(["export", str(path), "-o", str(out), *map(str, words)], debug=False, as_json=False)
         assert code == Exit.OK, capsys.readouterr().err
         assert [one.name for one in tmp_path.iterdir() if one.name.endswith(".part")] == []
         return out
@@ -223,7 +223,7 @@ def test_contacts_are_a_row_each(export, path, suffix):
 
 
 def refused(capsys, *words):
-    code = doorman.run_command(["export", *map(str, words)], debug=False, as_json=False)
+    code = cli_process.run_command(["export", *map(str, words)], debug=False, as_json=False)
     return code, capsys.readouterr().err
 
 
@@ -295,7 +295,7 @@ MOST_BYTES = 200e6  # of a process that converts a file of any size
 MANY = 4_000_000  # frames
 PEAK = """
 import sys
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 code = run_command([{words}], debug=True, as_json=False)
 print()
 print("pandas" in sys.modules, code, *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))

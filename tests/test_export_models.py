@@ -9,7 +9,7 @@ import pytest
 from support.machines_of_all import BALL_START, FORCES, JOINTS
 from support.many import run_many
 
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit
 from simcli.exchange.importing import load_scene
 from simcli.exchange.writing.exporting import export_scene

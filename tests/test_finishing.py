@@ -25,7 +25,7 @@ from support.process import TIMEOUT, environment, python, simcli_apart
 from support.runs import MIXED
 
 from simcli import pipeline
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.bench import scenes as bench_scenes
 from simcli.cli.bench import threads as bench_threads
 from simcli.errors import Exit
@@ -347,7 +347,7 @@ def chain(tmp_path_factory):
 @pytest.mark.parametrize(("task", "steps"), [("run", 20), ("rnea", 1)])
 def test_bench_times_our_side(chain, capfd, task, steps):
     words = ["bench", str(chain), "--task", task, *WORDS, "--json"]
-    assert doorman.run_command(words, debug=True, as_json=True) == Exit.OK
+    assert cli_process.run_command(words, debug=True, as_json=True) == Exit.OK
     (row,) = json.loads(capfd.readouterr().out)["rows"]
     assert (row["scene"], row["task"], row["worlds"], row["steps"]) == ("chain2", task, 3, steps)
     assert row["per_second"] == pytest.approx(1e6 / row["microseconds"])
@@ -359,7 +359,7 @@ def test_what_threads_gain_is_told(chain, capfd, monkeypatch):
     monkeypatch.setattr(bench_threads, "_LEAST", 0.05)
     before = bench_threads.allowed_cores()
     words = ["bench", str(chain), *WORDS, "--repeat", "1", "--threads", "2"]
-    assert doorman.run_command(words, debug=True, as_json=False) == Exit.OK
+    assert cli_process.run_command(words, debug=True, as_json=False) == Exit.OK
     said = r"chain2: 2 threads .* do \d+\.\d\d times the work .* without frames, \d+\.\d\d times with"
     assert re.search(said, capfd.readouterr().out)
     assert bench_threads.allowed_cores() == before
@@ -374,7 +374,7 @@ def test_one_core_is_one_for_all_threads_and_children():
 
 
 def test_the_table_is_followed_by_where_the_peers_are(chain, capfd):
-    assert doorman.run_command(["bench", str(chain), "--task", "rnea", *WORDS], debug=True, as_json=False) == Exit.OK
+    assert cli_process.run_command(["bench", str(chain), "--task", "rnea", *WORDS], debug=True, as_json=False) == Exit.OK
     said = capfd.readouterr()
     assert said.out.split("\n")[1].startswith("chain2")
     assert f"python {PEERS.relative_to(Path(__file__).parents[1])}" in said.err

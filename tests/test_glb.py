@@ -20,8 +20,8 @@ from support.forward import build_scene
 from support.process import simcli
 
 from simcli import rotations as rot
-from simcli.cli import doorman
-from simcli.cli.doorman import run_command
+from simcli.cli import process as cli_process
+from simcli.cli.process import run_command
 from simcli.errors import Exit, OutputError, SceneError, UsageError
 from simcli.model import build
 from simcli.model.bodies.hull import convex_hull
@@ -66,7 +66,7 @@ VOLUMES = {  # of a solid and of the factor by which one of 32 corners is smalle
 
 
 def command(*words):
-    return doorman.run_command(list(map(str, words)), debug=False, as_json=False)
+    return cli_process.run_command(list(map(str, words)), debug=False, as_json=False)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from support.mjcf_kinds import BALL, MODEL, bodies, fates, imported, model_file
 from test_measures import column
 
 import simcli
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit
 from simcli.exchange.importing import import_model, load_scene
 from simcli.exchange.xml_reader import read_xml

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.urdf import agreement
 
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.xml_reader import read_xml

@@ -11,7 +11,7 @@ import pytest
 from support.urdf import agreement
 
 import simcli
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.xml_reader import DEEPEST, read_xml

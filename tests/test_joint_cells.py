@@ -31,14 +31,14 @@ from support.process import TIMEOUT, environment
 from support.scenes import scene
 
 import simcli
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.model.phases.stretches import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
-from simcli.spec.honours.drives import READS
-from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.capabilities.drives import READS
+from simcli.spec.capabilities.joint_fields import JOINTS
 from simcli.spec.names import dofs
 
 H, STEPS = 2e-3, 30  # [s], step, and how many
@@ -222,7 +222,7 @@ LINES = {  # file: a line that is there, and what is added behind it
          '    "socket": (JointKind.SOCKET, all_turns, same_point, unbound),\n'
          '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound, _AXIS),\n'),
     ],
-    "spec/honours/joint_fields.py": [
+    "spec/capabilities/joint_fields.py": [
         ('types=MOVING | _types("', "socket slider_ball "), ('_ROWS = SCALAR | _types("', "socket slider_ball "),
     ],
 }  # fmt: skip
@@ -434,7 +434,7 @@ def test_a_drive_at_its_limit_holds_up_a_part_of_a_weight(tmp_path, capfd):
     content["joints"]["hip"]["qd"] = [0.0] * 3
     (tmp_path / "held.yaml").write_text(json.dumps(content))
     command = ["equilibrium", str(tmp_path / "held.yaml"), "--json", "--device", "cpu", "--threads", "1"]
-    assert doorman.run_command(command, debug=False, as_json=True) == Exit.OK
+    assert cli_process.run_command(command, debug=False, as_json=True) == Exit.OK
     found = json.loads(capfd.readouterr().out)
     assert 2 * math.asin(abs(found["joint_q"]["hip"][1])) == pytest.approx(math.asin(LIMIT / (9.81 * 0.5)), rel=1e-8)
     assert found["joint_wrench"]["hip"][3:] == pytest.approx([0, LIMIT, 0], abs=1e-8)

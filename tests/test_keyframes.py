@@ -34,7 +34,7 @@ from support.tiers import covered
 from support.urdf import agreement
 
 import simcli
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.xml_reader import read_xml

@@ -28,7 +28,7 @@ from simcli.kernels.memory.tables import Tables
 from simcli.model.phases.beginning import Beginning
 from simcli.solvers import SOLVERS
 from simcli.solvers.rows.active_set import NEWTON_CHOICES
-from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
+from simcli.spec.capabilities.joint_fields import JOINTS, SUPPORTED_FIELDS
 from simcli.spec.schema.scene import GeneralizedSolver
 
 START = 0.5  # [rad]
@@ -153,7 +153,7 @@ def stored_at_start(law, name):
 
 
 def test_every_law_solver_and_integrator_is_here():
-    assert {*NUMBER_OF, *NO_LAWS} == set(HONOURED_FIELDS)
+    assert {*NUMBER_OF, *NO_LAWS} == set(SUPPORTED_FIELDS)
     assert RUNS.keys() == SOLVERS.keys() == JOINTS.keys()
     for number in NUMBER_OF.values():
         assert sum(number in numbers for numbers in LAWS.values()) > 1, number

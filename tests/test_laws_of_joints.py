@@ -15,7 +15,7 @@ from support.scenes import scene
 import simcli as package
 from simcli.errors import SceneError
 from simcli.spec import resolve
-from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS, ON_JOINTS
+from simcli.spec.capabilities.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
 
 HONOURED = JOINTS["generalized"]
 DT, COARSE = 1e-3, 5e-3  # [s]
@@ -190,9 +190,10 @@ def errors(folder, forest, run_name, law):
 
 
 def test_every_cell_of_the_table_is_here(forest):
-    honoured = {(place, field, kind) for place in ("tree", "loop") for field in set(HONOURED_FIELDS) - {*ON_JOINTS.values()}
+    fields = set(SUPPORTED_FIELDS) - {*ON_JOINTS.values()}
+    supported = {(place, field, kind) for place in ("tree", "loop") for field in fields
                 for kind in getattr(HONOURED, place)[field]}  # fmt: skip
-    assert {(place, LAWS[law].field, kind) for law, kind, place, _ in forest.seen} == honoured
+    assert {(place, LAWS[law].field, kind) for law, kind, place, _ in forest.seen} == supported
     assert {law for law, *_ in forest.seen} == FORMS.keys() | {"gives", "off"} == LAWS.keys()
 
 

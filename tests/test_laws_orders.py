@@ -25,14 +25,14 @@ from support.joint_laws import KINDS, LAWS, SMOOTH_LAWS
 from support.process import simcli as command
 from test_laws_of_joints import FORMS, HIT, settling, until
 
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.runs import run
 from simcli.errors import Exit
 from simcli.model import build_worlds
 from simcli.model.tree.explicit import stiff_damping
 from simcli.pipeline import Request, build_model, prepare, read_scene
 from simcli.spec.auto import FIRST_CHOICE
-from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.capabilities.joint_fields import JOINTS
 
 FRAMES = 8
 SMOOTH_SPAN, COUNTS = 0.24, (24, 48, 96)  # [s], steps: no law switches before HIT = 0.327 s, 0.3 s or 1/6 s, but bumps
@@ -267,7 +267,7 @@ def test_no_scene_is_told_so_that_is_stable(path):
 def test_check_and_run_say_it_with_its_code(tmp_path, capsys):
     path = tmp_path / "rod.yaml"
     path.write_text(GOOD)
-    assert doorman.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     said = capsys.readouterr().err
     assert "warning[SC620]: the damping of joint `pin`" in said
     assert "rod.yaml:5:" in said
@@ -276,7 +276,7 @@ def test_check_and_run_say_it_with_its_code(tmp_path, capsys):
     assert "warning: the damping of joint `pin` takes its velocity away at 40 1/s, which steps of 0.1 s" in said
     assert "take solver.dt <= 0.07 s, or solver.integrator: implicit: simcli explain SC620" in said
     path.write_text(GOOD.replace("rk4", "implicit"))
-    assert doorman.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     assert "SC620" not in capsys.readouterr().err
 
 

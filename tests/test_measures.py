@@ -16,9 +16,9 @@ from support.process import simcli as command
 import simcli
 from simcli import pipeline
 from simcli.analysis.channels import read_channels
+from simcli.records.integrity.bits import differing_bits
+from simcli.records.integrity.verification import verify
 from simcli.records.reading.named import MeasuresByName, UnknownNameError
-from simcli.records.wholeness.bits import differing_bits
-from simcli.records.wholeness.integrity import verify
 from simcli.solvers import SOLVERS
 from simcli.spec.document.scene_file import document_of_text
 from simcli.spec.names.reductions import REDUCTIONS

@@ -23,7 +23,7 @@ DRIVABLE = {
     "planar": "",
     "screw": "pitch: 0.1",
 }
-pytestmark = pytest.mark.usefixtures("all_honoured")
+pytestmark = pytest.mark.usefixtures("all_supported")
 
 
 def built(text):

@@ -17,7 +17,7 @@ from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study, check_bounds, refuse_modes, study
 from simcli.analysis.rest.spectrum import ModeKind
 from simcli.analysis.rest.statics import NoEquilibriumError, Statics
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.model.natural.form import natural_form
 from simcli.model.state import State
@@ -373,7 +373,7 @@ def command(capfd, tmp_path, monkeypatch):
     (tmp_path / "rod.yaml").write_text(ROD)
 
     def run(*words):
-        code = doorman.run_command([*words, *CPU], debug=False, as_json="--json" in words)
+        code = cli_process.run_command([*words, *CPU], debug=False, as_json="--json" in words)
         said = capfd.readouterr()
         assert "Traceback" not in said.err
         return SimpleNamespace(code=code, out=said.out, err=said.err)

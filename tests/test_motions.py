@@ -20,12 +20,12 @@ from simcli.model import build
 from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import Driven, MotionKind
 from simcli.spec import resolve
-from simcli.spec.honours.smooth import STRAIGHT
+from simcli.spec.capabilities.smooth import STRAIGHT
 
 ROUNDING = 1e-14
 
 
-@pytest.mark.usefixtures("all_honoured")
+@pytest.mark.usefixtures("all_supported")
 @pytest.mark.parametrize(("text", "line"), [
     ("  c: {kinematic: true, mass: 1}\njoints: {j: {type: fixed, parent: a, child: c, at: [0, 0, 0]}}\n", 0),
     ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}, motion: {linear: [1, 0, 0]}}\n", 0),
@@ -84,7 +84,7 @@ signals: {x: {sine: {amplitude: 2, frequency: 0.5, phase: 0.3}}, w: {ramp: {from
 
 
 @pytest.fixture
-def moving(all_honoured):
+def moving(all_supported):
     document = scene(MOVING)
     return build(resolve(document), document)
 

@@ -28,7 +28,7 @@ from support.pages import REST, answers, blocks, page, run_block
 from support.solver_modes import MODES
 from test_spec_scene import ALL_KEYS
 
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.kernels.barrier.advance import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
@@ -55,7 +55,7 @@ QUICK = ["double_pendulum"]
 
 
 def command(words):
-    assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK
 
 
 def test_the_page_names_twelve_scenes_and_their_pictures():
@@ -118,10 +118,11 @@ def channels(tmp_path, monkeypatch, capfd):
 
     def run(name, *words):
         template, more = SCENES[name]
-        assert doorman.run_command(["new", name, "--template", template, "--force"], debug=False, as_json=False) == Exit.OK
+        new = ["new", name, "--template", template, "--force"]
+        assert cli_process.run_command(new, debug=False, as_json=False) == Exit.OK
         capfd.readouterr()
         words = ["run", f"{name}.yaml", *more, *words, "--error-estimate", "--force", "--json"]
-        doorman.run_command(words, debug=False, as_json=True)
+        cli_process.run_command(words, debug=False, as_json=True)
         found = json.loads(capfd.readouterr().out)["error_estimate"]["channels"]
         return next(one for one in found if (one["channel"], one["unit"]) == ("joint.q", "rad"))
 
@@ -154,7 +155,7 @@ def test_the_commands_of_the_page_end_well(tmp_path, monkeypatch):
     for words in commands:
         kept = words[: words.index("--error-estimate")] if words[0] == "run" else words
         more = ["-q", "--force"] if words[0] == "run" else []
-        assert doorman.run_command([*kept, *more], debug=False, as_json=False) == Exit.OK, words
+        assert cli_process.run_command([*kept, *more], debug=False, as_json=False) == Exit.OK, words
 
 
 @pytest.mark.slow

@@ -181,7 +181,7 @@ def test_a_cable_in_a_plane_bends_in_it():
         assert tangent @ planes.plane_normal(plane) == 0
 
 
-@pytest.mark.usefixtures("all_honoured")
+@pytest.mark.usefixtures("all_supported")
 def test_a_kinematic_body_is_led_in_its_plane():
     text = """
 world: {plane: xz}

@@ -17,7 +17,7 @@ from support.scenes import scene
 
 from simcli import rotations as rot
 from simcli.analysis.rest.least_distance import least_distance, nearest, nonnegative
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.spec import resolve
 
@@ -35,7 +35,7 @@ def command(capfd, tmp_path, monkeypatch):
 
     def run(scene, *words):
         (tmp_path / "net.yaml").write_text(yaml.safe_dump({"simcli": 1, "run": {"duration": 1}, **scene}))
-        code = doorman.run_command(["equilibrium", "net.yaml", *words, *CPU], debug=False, as_json="--json" in words)
+        code = cli_process.run_command(["equilibrium", "net.yaml", *words, *CPU], debug=False, as_json="--json" in words)
         said = capfd.readouterr()
         assert "Traceback" not in said.err
         found = json.loads(said.out) if "--json" in words else None

@@ -23,7 +23,7 @@ from support.recorder_here import RecorderHere
 from support.records_child import write
 from support.tiny_model import contacts, datasets, frames, tiny_model
 
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
 from simcli.pipeline import Request, prepare
@@ -31,14 +31,14 @@ from simcli.records.contents.layout import CHANNELS as PUT_CHANNELS
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
-from simcli.records.going_on.checkpoint import Checkpoint
-from simcli.records.going_on.continuation import Continuation
+from simcli.records.integrity.repair import repair_file
+from simcli.records.integrity.superblock import FORMAT_BOUNDS, VERSION, VERSION_AT, is_marked, read_superblock
+from simcli.records.integrity.verification import file_info, verify
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.reading.results import FIELDS, ResultWriter, result_axes
-from simcli.records.wholeness.integrity import file_info, verify
-from simcli.records.wholeness.repair import repair_file
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS, VERSION, VERSION_AT, is_marked, read_superblock
+from simcli.records.resume.checkpoint import Checkpoint
+from simcli.records.resume.continuation import Continuation
 from simcli.records.writing import writer
 from simcli.records.writing.writer import Recorder
 from simcli.solvers import SOLVERS, RunPlan
@@ -233,7 +233,7 @@ def test_offsets_that_lead_out_of_the_table_are_damage(path, tmp_path):
 
 def test_export_writes_a_row_for_each_contact(path, tmp_path, capsys):
     words = ["export", str(path), "-c", "contacts", "--world", "0,2", "--every", "3"]
-    assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK
     header, *rows = csv.reader(capsys.readouterr().out.splitlines())
     assert header[:5] == ["time [s]", "world", "shape_a", "shape_b", "point.x [m]"]
     assert header[-4:] == ["gap [m]", "force.x [N]", "force.y [N]", "force.z [N]"]
@@ -246,13 +246,13 @@ def test_export_writes_a_row_for_each_contact(path, tmp_path, capsys):
         wanted = [run.time[table["frame"]], *(table[name].T for name in ("point", "normal", "gap", "force"))]
         assert np.array_equal(numbers, np.vstack(wanted).T[keep])
     words = ["export", str(path), "-c", "contacts", "-o", str(tmp_path / "c.csv")]
-    assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK
     assert len((tmp_path / "c.csv").read_text().splitlines()) == 1 + WHOLE.count[:, 0].sum()
 
 
 @pytest.mark.parametrize("words", [["plot", "-c", "contacts"], ["export", "-c", "contacts,diag.contacts"]])
 def test_contacts_are_no_channel(path, words, capsys):
-    assert doorman.run_command([words[0], str(path), *words[1:]], debug=False, as_json=False) == Exit.USAGE
+    assert cli_process.run_command([words[0], str(path), *words[1:]], debug=False, as_json=False) == Exit.USAGE
     assert "simcli export -c contacts" in capsys.readouterr().err
 
 

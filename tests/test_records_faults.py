@@ -18,11 +18,11 @@ import pytest
 from support.records_child import BLOCK, N_FRAMES, write
 
 from simcli.errors import Exit, FileError, OutputError
+from simcli.records.integrity.bits import differing_bits, size_of_rows
+from simcli.records.integrity.heaps import ENTRY, HEAD
+from simcli.records.integrity.repair import repair_file
+from simcli.records.integrity.verification import held, verify
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.bits import differing_bits, size_of_rows
-from simcli.records.wholeness.heaps import ENTRY, HEAD
-from simcli.records.wholeness.integrity import held, verify
-from simcli.records.wholeness.repair import repair_file
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 120
@@ -181,7 +181,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 from simcli.errors import FileError
-from simcli.records.wholeness.integrity import file_info, held, verify
+from simcli.records.integrity.verification import file_info, held, verify
 from simcli.records.reading.reader import open_trajectory
 source, copy, flips = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 data = source.read_bytes()

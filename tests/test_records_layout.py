@@ -25,9 +25,9 @@ from simcli.records.contents.model_columns import COLUMNS, LEFT_OUT, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.seal import seal
 from simcli.records.contents.select import selection
+from simcli.records.integrity.verification import verify
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import verify
 from simcli.records.writing.writer import Recorder
 from simcli.spec import load_document, resolve
 

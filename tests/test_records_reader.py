@@ -15,17 +15,17 @@ from support.process import environment, run_here
 from support.tiny_model import datasets, frames, tiny_model
 
 import simcli
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.integrity.repair import repair_file, tidy_finished
+from simcli.records.integrity.superblock import lookup3
+from simcli.records.integrity.verification import file_info, verify
 from simcli.records.reading import guard
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.records.wholeness.integrity import file_info, verify
-from simcli.records.wholeness.repair import repair_file, tidy_finished
-from simcli.records.wholeness.superblock import lookup3
 from simcli.records.writing.writer import Recorder
 
 N = 40
@@ -306,7 +306,7 @@ def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, 
 def test_repair_refuses_a_file_that_is_being_written(tmp_path):
     path = tmp_path / "a.h5"
     with Recorder(path, MODEL, collect_provenance(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
-        code = ("from simcli.records.wholeness.repair import repair_file\nfrom simcli.errors import FileError\n"
+        code = ("from simcli.records.integrity.repair import repair_file\nfrom simcli.errors import FileError\n"
                 f"try: repair_file({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "is writing this file" in done.stdout, done.stderr
@@ -322,7 +322,7 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
         while out.n_committed < N:
             pass
         code = (f"import simcli; r = simcli.open({str(path)!r}); print(r.n_frames, r.status, r.digest); "
-                f"from simcli.records.wholeness.integrity import verify; print(verify({str(path)!r}))")  # fmt: skip
+                f"from simcli.records.integrity.verification import verify; print(verify({str(path)!r}))")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     with simcli.open(path) as run:
         assert done.stdout.split() == ["40", "running", run.digest, "[]"], done.stderr

@@ -24,7 +24,7 @@ import simcli
 import simcli as package
 from simcli.analysis.drift import Drift
 from simcli.analysis.worlds.world_table import read_table
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.cli.runs.summary import drift_text
 from simcli.errors import Exit, FileError, OutputError, UsageError
 from simcli.pipeline import execution

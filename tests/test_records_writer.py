@@ -23,9 +23,9 @@ from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
+from simcli.records.integrity.verification import verify
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import verify
+from simcli.records.resume.lock import WriterLock, is_being_written, wait_for_orphan
 from simcli.records.writing import ring, writer
 from simcli.records.writing.backlog import Backlog
 from simcli.records.writing.messages import Committed
@@ -379,7 +379,7 @@ def test_wrong_status_is_refused(tmp_path):
 
 def test_neither_the_recorder_nor_what_feeds_it_needs_more_than_its_own():
     code = "import sys, simcli.records.{}; print(*sorted({{'taichi', 'xarray', 'h5py', 'pydantic'}} & set(sys.modules)))"
-    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "going_on.continuation": "",
+    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "resume.continuation": "",
               "reading.reader": "h5py"}  # fmt: skip
     for module, expected in needed.items():
         done = subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True)

@@ -25,8 +25,8 @@ import simcli as package
 import simcli as simcli_of_world
 from simcli import pipeline
 from simcli.analysis.drift import LIMIT, EnergyAccount, advice_of, round_down
-from simcli.cli import doorman
-from simcli.cli.doorman import run_command
+from simcli.cli import process as cli_process
+from simcli.cli.process import run_command
 from simcli.cli.runs import run as run_of_gimbal_lock
 from simcli.cli.runs.run import exit_code
 from simcli.cli.runs.summary import outcome_json, outcome_text
@@ -406,7 +406,7 @@ def written(folder, axes=ORTHOGONAL, q=(0, "89.9 deg", 0), qd=(0, 0, 0), linear=
 
 
 def said_by_check(path, capsys):
-    assert doorman.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
+    assert cli_process.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     return capsys.readouterr().err
 
 
@@ -471,10 +471,10 @@ def test_a_world_that_ends_at_lock_says_what_to_do(integrator, tmp_path):
     words += ["--set", f"solver.integrator={integrator}", "--set", "solver.max_velocity=100"]
     path, out = written(tmp_path, q=[0, 1.2708, 0], qd=[-0.323, 3.0, 0.338]), tmp_path / "a.h5"
     line = ["run", str(path), "-o", str(out), *words]
-    assert doorman.run_command(line, debug=False, as_json=False) == Exit.SIMULATION
+    assert cli_process.run_command(line, debug=False, as_json=False) == Exit.SIMULATION
     with package.open(out) as file:
         (event,) = [one for one in file.events if one.severity > 1]
     assert event.code == "SC602"
     assert event.text.endswith("; at gimbal lock? then take a ball joint, or the maximal solver")
-    assert doorman.run_command([*line, "--set", "solver.type=maximal", "--set", "solver.integrator=semi_implicit"],
+    assert cli_process.run_command([*line, "--set", "solver.type=maximal", "--set", "solver.integrator=semi_implicit"],
                                debug=False, as_json=False) == Exit.OK  # fmt: skip

@@ -12,7 +12,7 @@ from support.runs import SWING, committed, differing, digest
 
 import simcli
 from simcli import pipeline
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.runs.live_view import LiveView
 from simcli.errors import DeviceMemoryError, Exit, OutputError
 from simcli.kernels.device.runtime import Device
@@ -271,5 +271,5 @@ def test_the_command_line_tells_the_parts(scene, small_memory, capfd):
     assert run_here(*words, *sets) == Exit.SIMULATION
     assert "the device does not hold 7 worlds: they ran in 3 parts of 3 at most" in capfd.readouterr().err
     words = [str(one) for one in (*words, *sets, "--force", "--json")]
-    assert doorman.run_command(words, debug=False, as_json=True) == Exit.SIMULATION
+    assert cli_process.run_command(words, debug=False, as_json=True) == Exit.SIMULATION
     assert json.loads(capfd.readouterr().out)["worlds_of_parts"] == list(PARTS)

@@ -24,7 +24,7 @@ from support.sweep_stand_in import SECONDS, names, number_of, table_of
 
 import simcli as package
 from simcli.errors import Exit, SimcliError
-from simcli.sweeps.book.state import LedgerReader
+from simcli.sweeps.records.state import LedgerReader
 
 KILLS = 6  # of each kind
 N_FRAMES = 4000

@@ -20,10 +20,10 @@ from support.runs import MIXED, SWING, committed, differing, digest
 import simcli as package
 from simcli import pipeline
 from simcli.errors import Exit, FileError, OutputError
-from simcli.records.going_on import checkpoint
-from simcli.records.wholeness.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
+from simcli.records.integrity.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
+from simcli.records.resume import checkpoint
+from simcli.spec.capabilities import solver_fields as capabilities
 from simcli.spec.document.overrides import Override
-from simcli.spec.honours import solver_fields as honours
 
 GRACE = 120.0  # [s] until a child must have got somewhere
 POLL = 0.01  # [s]
@@ -176,7 +176,7 @@ def test_failed_worlds_stay_failed(folder, tmp_path):
 
 def test_events_of_the_scene_come_once(folder, tmp_path, monkeypatch):
     """One before a checkpoint, one at its very step, one after it, in the midst of a frame."""
-    monkeypatch.setattr(honours, "FIELD_RULES", tuple(row for row in honours.FIELD_RULES if row.path != "events"))
+    monkeypatch.setattr(capabilities, "FIELD_RULES", tuple(row for row in capabilities.FIELD_RULES if row.path != "events"))
     switches = [{"at": at, "set": {"forces.motor.value": value}} for at, value in ((0.1, 0.5), (0.318, -0.4), (0.401, 0.2))]
     asked = request(folder, tmp_path / "cut.h5", sets=(f"events={json.dumps(switches)}",))
     run(replace(asked, output=tmp_path / "whole.h5"))

@@ -19,7 +19,7 @@ from support.scenes import scene
 import simcli
 import simcli as package
 from simcli import pipeline
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
@@ -35,7 +35,7 @@ LIMIT = f"solver.max_velocity={FAST}"
 
 def command(words):
     """Exit code of a command."""
-    return doorman.run_command(list(map(str, words)), debug=False, as_json=False)
+    return cli_process.run_command(list(map(str, words)), debug=False, as_json=False)
 
 
 @pytest.fixture(scope="module")

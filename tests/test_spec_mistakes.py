@@ -365,7 +365,7 @@ def faults(tmp_path, page, text, sets=()):
 def test_examples(tmp_path, code, request):
     page = codes.code_page(code)
     if code not in ("SC501", "SC502"):  # what solvers honour changes; what a scene means does not
-        request.getfixturevalue("all_honoured")
+        request.getfixturevalue("all_supported")
     assert page.title
     assert page.why
     if page.stage == "run" or code in NO_EXAMPLE:

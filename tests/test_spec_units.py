@@ -17,8 +17,8 @@ from support.scenes import faults_of, scene
 
 from simcli.errors import SceneError
 from simcli.spec import resolve
-from simcli.spec.honours import joint_fields
-from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS, ON_JOINTS
+from simcli.spec.capabilities import joint_fields
+from simcli.spec.capabilities.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
 from simcli.spec.names import dofs, structure
 from simcli.spec.names.channel_names import pattern
 from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
@@ -351,12 +351,12 @@ def faults_of_of_joint_fields(text):
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.parametrize("field", HONOURED_FIELDS)
+@pytest.mark.parametrize("field", SUPPORTED_FIELDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_cell(kind, field, loop):
-    honoured = JOINTS["generalized"]
+    supported = JOINTS["generalized"]
     outside = loop or field == "enabled" or kind in dofs.NEVER_TREE
-    expected = kind in (honoured.loop if outside else honoured.tree)[field]
+    expected = kind in (supported.loop if outside else supported.tree)[field]
     faults = faults_of_of_joint_fields(text_of(kind, field, loop))
     if expected:
         assert [fault.code for fault in faults] == []
@@ -411,8 +411,8 @@ def test_forms_are_refused_by_every_solver(solver):
 def test_an_event_that_switches_a_joint_is_a_switch():
     text = text_of("revolute", "damping", False) + "events: [{at: 0.5, set: {joints.j.enabled: false}}]\n"
     spec_faults = [f for f in faults_of_of_joint_fields(text) if "enabled" in f.message or "switch" in f.message]
-    honoured = "revolute" in JOINTS["generalized"].loop["enabled"]
-    assert [f.code for f in spec_faults] == ([] if honoured else ["SC501"])
+    supported = "revolute" in JOINTS["generalized"].loop["enabled"]
+    assert [f.code for f in spec_faults] == ([] if supported else ["SC501"])
     assert structure.switched(type("S", (), {"joints": {}, "events": ()})) == set()
 
 
@@ -468,7 +468,7 @@ def test_numbers_of_all_dofs_in_one_say_what_to_write(kind, key, several):
 def test_what_the_issue_asks_for():
     """Every field of revolute and prismatic joints; what limits, drives and brakes the others."""
     tree, loop = JOINTS["generalized"].tree, JOINTS["generalized"].loop
-    missing = {(k, f) for k in ("revolute", "prismatic") for f in HONOURED_FIELDS if k not in tree[f] | loop[f]}
+    missing = {(k, f) for k in ("revolute", "prismatic") for f in SUPPORTED_FIELDS if k not in tree[f] | loop[f]}
     kinds = ("ball", "d6", "universal", "cylindrical", "planar", "screw")
     missing |= {(k, f) for k in kinds for f in REQUIRED_EVERYWHERE if k not in tree[f]}
     assert missing == set()

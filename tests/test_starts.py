@@ -21,10 +21,10 @@ from simcli.model.unread import unread_paths, unread_sets, unread_varied
 from simcli.pipeline import build_model, read_scene
 from simcli.pipeline.scenes import build_run
 from simcli.spec import resolve, resolved_yaml
+from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
 from simcli.spec.document.overrides import VARY, Override
 from simcli.spec.document.scene_file import load_document
 from simcli.spec.expansion.starts import STATES
-from simcli.spec.honours.solver_fields import JOINT_ENERGIES
 
 # From the weakest to the strongest; each says its own number of both joints, or of one of them.
 ARM = """simcli: 1

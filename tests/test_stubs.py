@@ -165,7 +165,7 @@ def test_a_process_that_is_killed_leaves_what_serves(cache, tmp_path):  # noqa: 
     (tmp_path / "scene.yaml").write_text(FALL)
     code = ("import os\nfrom simcli.kernels.device import kernel_cache\n"
             "kernel_cache.keep_note = lambda *words: os.kill(os.getpid(), 9)\n"
-            "from simcli.cli.doorman import run_command\n"
+            "from simcli.cli.process import run_command\n"
             "from simcli.kernels.device.runtime import stop_device\n"
             "run_command(['run', 'scene.yaml', '-q'], debug=True, as_json=False)\nstop_device()")
     done = subprocess.run([sys.executable, "-c", code], env=environment(), cwd=tmp_path, check=False)

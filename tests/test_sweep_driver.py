@@ -16,17 +16,17 @@ from support.sweep_stand_in import FUNCTION, SECONDS, Here, number_of, plan_of, 
 from simcli.errors import DeviceError, Exit, OutputError, SimcliWarning, UsageError
 from simcli.sweeps import driver as driver_module
 from simcli.sweeps import status as status_module
-from simcli.sweeps.book.claims import Claims
-from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import Ledger, LedgerEvent
-from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors import pool as pool_module
 from simcli.sweeps.executors.contract import Ending, Pace, Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.planning.shards import Shard, cases_of, shard_of
-from simcli.sweeps.standing import Options
+from simcli.sweeps.records.claims import Claims
+from simcli.sweeps.records.identity import this_process
+from simcli.sweeps.records.ledger import Ledger, LedgerEvent
+from simcli.sweeps.records.state import LedgerReader
 from simcli.sweeps.status import status_of
+from simcli.sweeps.sweep_options import Options
 
 
 def whole_table(cases, given_up=None):

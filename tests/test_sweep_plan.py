@@ -7,7 +7,7 @@ import pytest
 from support.runs import SWING
 
 import simcli
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit, FileError, SceneError, UsageError
 from simcli.spec.names.sweep_columns import OWN_COLUMNS
 from simcli.sweeps.planning import names, sizes
@@ -301,7 +301,7 @@ def test_a_damaged_plan_is_told(folder):
 
 
 def run(*words):
-    return doorman.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
+    return cli_process.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
 
 
 def test_check_knows_sweeps(folder, capsys):

@@ -15,19 +15,19 @@ from support.runs import SWING
 
 import simcli
 import simcli.sweeps.in_python
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.cli.options import seconds
 from simcli.errors import Exit, OutputError, SceneError, SimcliWarning, UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.document.packed import unpacked
 from simcli.spec.schema.sweep import SweepSpec
-from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import Ledger, LedgerEvent
 from simcli.sweeps.executors.bundle import Bundles
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.in_python import SweepStoppedError
 from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.planning.plan_file import write_plan
+from simcli.sweeps.records.identity import this_process
+from simcli.sweeps.records.ledger import Ledger, LedgerEvent
 from simcli.sweeps.status import status_of
 
 HEADER = "joints.elbow.damping,bodies.lower.mass\n"
@@ -58,7 +58,7 @@ def of_sweep(folder, text):
 
 
 def run(words):
-    return doorman.run_command(words, debug=False, as_json=False)
+    return cli_process.run_command(words, debug=False, as_json=False)
 
 
 def ids(plan):
@@ -227,7 +227,7 @@ N = 12
 
 
 def command(*words):
-    return doorman.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
+    return cli_process.run_command(list(map(str, words)), debug=False, as_json="--json" in words)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from support.view_scenes import BAR, SCENES
 from support.world_files import grid, world_file
 
 from simcli import rotations as rot
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit
 from simcli.model.from_scene import build
 from simcli.records.contents.layout import axes_of
@@ -262,7 +262,7 @@ def pages(tmp_path_factory):
 
 
 def run(words):
-    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+    assert cli_process.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
 
 
 def hue(colours):

@@ -19,7 +19,7 @@ import simcli as package
 from simcli.errors import Exit
 from simcli.solvers import SOLVERS as MASSLESS_BODIES_SOLVERS
 from simcli.solvers.tree.integrators import STAGES
-from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.capabilities.joint_fields import JOINTS
 from simcli.spec.names import dofs
 
 pytestmark = pytest.mark.usefixtures('scalar_code')

@@ -14,10 +14,10 @@ from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
-from simcli.records.drafts import claim_path, spare_inputs
-from simcli.records.going_on.lock import is_being_written
+from simcli.records.drafts import claim_path, refuse_overwrite
 from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
+from simcli.records.resume.lock import is_being_written
 from simcli.spec.names.patterns import matching
 
 _LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded
@@ -119,7 +119,7 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         UsageError: the path is that of an input.
         OutputError: it exists.
     """
-    spare_inputs(path, inputs)
+    refuse_overwrite(path, inputs)
     if path.is_file() and is_being_written(path):
         raise OutputError(f"{path}: a run writes it now; choose another file with -o")
     claim_path(path, force, seeks=True)

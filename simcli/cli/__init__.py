@@ -5,7 +5,7 @@ Never found here: physics, numbers, file formats. Each command is one file; it i
 function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
 
     app             the Typer application: which commands there are, and in which order `--help` shows them
-    doorman         every way out of a command: exit codes, one-line messages, and the report file of an internal error
+    process         every way out of a command: exit codes, one-line messages, and the report file of an internal error
     usage_text      what is wrong with a value of an option, in our words
     console         two streams: data on stdout, talk on stderr
     options         options that several commands share, declared once
@@ -42,10 +42,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         SystemExit: always, unless `argv` is left out and the process ends at once.
     """
     try:
-        from simcli.cli.doorman import leave_process, make_haste, run_command
+        from simcli.cli.process import leave_process, run_command, start_process
 
         if argv is None:
-            make_haste()
+            start_process()
         words = list(sys.argv[1:] if argv is None else argv)
         # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
         debug = DEBUG_FLAG in words

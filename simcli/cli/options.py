@@ -62,11 +62,11 @@ def existing_files(paths: list[Path] | None) -> list[Path]:
 
 
 def _written_at(option: str, text: str) -> Path:
-    from simcli.records.drafts import landing_of
+    from simcli.records.drafts import output_path
 
     if not text.strip():
         raise UsageError(f"{option} '{text}': is no name; write one, or leave the option out")
-    return landing_of(Path(text))
+    return output_path(Path(text))
 
 
 def file_to_write(text: str, option: str = "-o") -> Path:
@@ -127,13 +127,13 @@ def spare_runs(output: Path, runs: list[Path]) -> None:
     Raises:
         UsageError: the output is one of them.
     """
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import refuse_overwrite
     from simcli.records.reading.reader import open_trajectory
 
-    spare_inputs(output, runs)
+    refuse_overwrite(output, runs)
     for path in runs if output.is_file() else ():
         with open_trajectory(path) as run:
-            spare_inputs(output, (), [checksum for _, checksum, _ in run.provenance.files])
+            refuse_overwrite(output, (), [checksum for _, checksum, _ in run.provenance.files])
 
 
 def goes_to_stdout(output: Path | None, as_json: bool) -> bool:

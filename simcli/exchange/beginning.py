@@ -19,7 +19,7 @@ _REAL = 1e-9  # of a root: an imaginary part that is rounding
 _SLACK = 1e-12  # of a bound, relative: rounding of what begins at it
 _X = Polynomial([0.0, 1.0])
 Follower = tuple[SourceJoint, Polynomial]  # and its coordinate by that of the joint that leads
-Tell = Callable[[SourceJoint, int, str, str], None]  # joint, its coordinate, "limit" or "mimic", how that was changed
+ReportChange = Callable[[SourceJoint, int, str, str], None]  # joint, its coordinate, "limit" or "mimic", how that was changed
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class _Bound:
         return limit_holds(self.words, float(self.gear(x)))
 
 
-def set_starts(mechanism: SourceModel, tell: Tell) -> None:
+def set_starts(mechanism: SourceModel, report_change: ReportChange) -> None:
     """Write the starts that limits, gears and motions leave, and take out those that they contradict.
 
     Args:
         mechanism: as it was read, without circles of gears; `initial` has the starts of the source itself.
-        tell: receives what is changed.
+        report_change: receives what is changed.
     """
     left = set(_left_to_others(mechanism))
-    _hold_followers(mechanism, tell)
+    _hold_followers(mechanism, report_change)
     followers: dict[str, list[Follower]] = {}
     for joint in mechanism.joints.values():
         if "mimic" in joint.words:
@@ -63,9 +63,9 @@ def set_starts(mechanism: SourceModel, tell: Tell) -> None:
             mechanism.initial.pop(joint.name, None)
     for joint in mechanism.joints.values():
         if "axes" in joint.words:
-            _start_several(mechanism, joint, tell)
+            _start_several(mechanism, joint, report_change)
         elif joint.type in _SCALAR and "mimic" not in joint.words and joint.name not in left:
-            _start_one(mechanism, joint, followers.get(joint.name, []), tell)
+            _start_one(mechanism, joint, followers.get(joint.name, []), report_change)
     moving = {name for name, joint in mechanism.joints.items() if joint.type != "fixed"}
     mechanism.initial = {name: start for name, start in mechanism.initial.items() if name in moving}
 
@@ -90,14 +90,14 @@ def holds_zero(joint: SourceJoint) -> bool:
 # One joint.
 
 
-def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follower], tell: Tell) -> None:
+def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follower], report_change: ReportChange) -> None:
     """Where a joint of one coordinate begins, with those that follow it."""
     own = [_Bound(joint, 0, joint.words, _X)]
     bounds = [one for one in (*own, *(_Bound(led, 0, led.words, gear) for led, gear in followers)) if "limit" in one.words]
     if "motion" in joint.words:
         mechanism.initial.pop(joint.name, None)
         held = number_of(joint.words["motion"]["position"])
-        _loosen([one for one in bounds if not one.holds(held)], held, tell)
+        _loosen([one for one in bounds if not one.holds(held)], held, report_change)
         return
     start = number_of(mechanism.initial.get(joint.name, 0.0))
     kept: list[_Bound] = []
@@ -105,7 +105,7 @@ def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follo
         if _ranges([*kept, one]):
             kept.append(one)
         elif "stiffness" not in _soft(one.words):
-            tell(one.joint, 0, "limit", f"holds nothing that the joint can follow `{joint.name}` to: it has no limits")
+            report_change(one.joint, 0, "limit", f"holds nothing that the joint can follow `{joint.name}` to: it has no limits")
             del one.words["limit"]
     if all(one.holds(start) for one in kept):
         return
@@ -115,13 +115,13 @@ def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follo
     mechanism.initial[joint.name] = _start_words(joint.words, found, is_own and where == "in the middle")
     for one in kept:
         if one.joint is joint and not one.holds(start):
-            tell(joint, 0, "limit", f"does not hold {start:g}: the joint begins {where}")
+            report_change(joint, 0, "limit", f"does not hold {start:g}: the joint begins {where}")
         elif not one.holds(start):
             words = f"does not hold {one.gear(start):g}: `{joint.name}`, which leads, begins at {found:g}"
-            tell(one.joint, 0, "limit", words)
+            report_change(one.joint, 0, "limit", words)
 
 
-def _start_several(mechanism: SourceModel, joint: SourceJoint, tell: Tell) -> None:
+def _start_several(mechanism: SourceModel, joint: SourceJoint, report_change: ReportChange) -> None:
     """Where a joint of several coordinates begins."""
     coordinates = list(_coordinates(joint))
     written = list(mechanism.initial.get(joint.name, [0.0] * len(coordinates)))
@@ -130,21 +130,21 @@ def _start_several(mechanism: SourceModel, joint: SourceJoint, tell: Tell) -> No
         one, start = _Bound(joint, k, words, _X), number_of(written[k])
         if "motion" in words:
             written[k] = words["motion"]["position"]
-            _loosen([one] if not one.holds(number_of(written[k])) else [], number_of(written[k]), tell)
+            _loosen([one] if not one.holds(number_of(written[k])) else [], number_of(written[k]), report_change)
         elif not one.holds(start):
             found, where = _middle(*one.ends)
             written[k] = _start_words(words, found, False)
-            tell(joint, k, "limit", f"does not hold {start:g}: coordinate {k} begins {where}")
+            report_change(joint, k, "limit", f"does not hold {start:g}: coordinate {k} begins {where}")
     if written != before:
         mechanism.initial[joint.name] = written
 
 
-def _loosen(bounds: Iterable[_Bound], held: float, tell: Tell) -> None:
+def _loosen(bounds: Iterable[_Bound], held: float, report_change: ReportChange) -> None:
     """Take out hard limits that do not hold what a motion holds."""
     for one in bounds:
         if "stiffness" not in _soft(one.words):
             value = clean_numbers([one.gear(held)])[0]
-            tell(one.joint, one.place, "limit", f"does not hold {value:g}, where a motion holds it: the joint has no limits")
+            report_change(one.joint, one.place, "limit", f"does not hold {value:g}, where a motion holds it: the joint has no limits")
             del one.words["limit"]
 
 
@@ -164,7 +164,7 @@ def gear_of(mimic: dict) -> Polynomial:
     return Polynomial(mimic.get("polynomial") or [mimic.get("offset", 0.0), mimic.get("ratio", 1.0)])
 
 
-def _hold_followers(mechanism: SourceModel, tell: Tell) -> None:
+def _hold_followers(mechanism: SourceModel, report_change: ReportChange) -> None:
     """Joints that follow one which does not move any more are held where their gear leaves them."""
     held = {joint.name: 0.0 for joint in mechanism.joints.values() if joint.type == "fixed"}
     waiting = [joint for joint in mechanism.joints.values() if "mimic" in joint.words]
@@ -177,7 +177,7 @@ def _hold_followers(mechanism: SourceModel, tell: Tell) -> None:
             mimic = joint.words.pop("mimic")
             held[joint.name] = clean_numbers([gear_of(mimic)(held.get(mimic["joint"], 0.0))])[0]
             joint.words["motion"] = {"position": held[joint.name]}
-            tell(joint, 0, "mimic", f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}")
+            report_change(joint, 0, "mimic", f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}")
             waiting.remove(joint)
 
 

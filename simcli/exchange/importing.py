@@ -9,12 +9,12 @@ from simcli import __version__
 from simcli.errors import FileError, UsageError
 from simcli.exchange import inertias
 from simcli.exchange.beginning import circle_of_gears, set_starts
+from simcli.exchange.import_report import ConvertedModel, ImportReport
 from simcli.exchange.looks import lost_looks
 from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import MODEL_LAYER, SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.neighbours import part_neighbours
-from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override

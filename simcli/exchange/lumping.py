@@ -5,8 +5,8 @@ of a fixed base is part of the world, that of a floating base a point of the chi
 beyond a joint has mass, the joint is held where it is, because no force says how it moves. All others are bodies of mass 0.
 """
 
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, in_outer_axes
-from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 
 _PARTS = ("axis", "dynamics", "initial_position", "limit", "mimic")  # elements of joints that move

@@ -13,7 +13,7 @@ from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.tables import Array, DriveMode, Model
-from simcli.model.tree.links import build_links, pile, spread
+from simcli.model.tree.links import build_links, spread, stack_worlds
 from simcli.model.tree.topology import depth_first
 
 
@@ -132,14 +132,14 @@ def _filled(pieces: Iterable[Array | None], start: Array, default: float) -> Arr
 def _bodies(parts: list[BodyPart]) -> Bodies:
     return Bodies(
         name=tuple(part.name for part in parts),
-        mass=pile([part.mass for part in parts], ()),
-        com=pile([part.com for part in parts], (3,)),
-        inertia=pile([part.inertia for part in parts], (3, 3)),
-        q=pile([part.pose for part in parts], (7,)),
+        mass=stack_worlds([part.mass for part in parts], ()),
+        com=stack_worlds([part.com for part in parts], (3,)),
+        inertia=stack_worlds([part.inertia for part in parts], (3, 3)),
+        q=stack_worlds([part.pose for part in parts], (7,)),
         kinematic=np.array([part.kinematic for part in parts], bool),
         n_vectors=np.array([part.n_vectors for part in parts], np.int32),
-        compliance=pile([part.compliance for part in parts], ()),
-        gravity_compensation=pile([part.gravity_compensation for part in parts], ()),
+        compliance=stack_worlds([part.compliance for part in parts], ()),
+        gravity_compensation=stack_worlds([part.gravity_compensation for part in parts], ()),
     )
 
 
@@ -151,15 +151,15 @@ def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: 
            for name in ("kind", "parent", "child", "articulation")},
         **{name: np.array([getattr(part, name) for part in parts], bool) for name in ("is_tree", "enabled")},
         articulation_name=mechanism.articulation_name,
-        X_p=pile([part.X_p for part in parts], (7,)),
-        X_c=pile([part.X_c for part in parts], (7,)),
-        init_angle=pile([part.init_angle for part in parts], ()),
+        X_p=stack_worlds([part.X_p for part in parts], (7,)),
+        X_c=stack_worlds([part.X_c for part in parts], (7,)),
+        init_angle=stack_worlds([part.init_angle for part in parts], ()),
         q_start=q_start,
         qd_start=qd_start,
         dof_dim=np.array([span.dof_dim for span in spans], np.int32).reshape(-1, 2),
-        pitch=pile([part.motion.pitch for part in parts], ()),
-        length=pile([part.length for part in parts], (2,)),
-        compliance=pile([part.compliance for part in parts], ()),
+        pitch=stack_worlds([part.motion.pitch for part in parts], ()),
+        length=stack_worlds([part.length for part in parts], (2,)),
+        compliance=stack_worlds([part.compliance for part in parts], ()),
     )  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:
     geared = [(j, k) for j, part in enumerate(parts) if part.gear for k in range(part.n_qd)]
     most = max([parts[j].gear.polynomial.shape[-1] for j, _ in geared], default=2)
     padded = [np.pad(parts[j].gear.polynomial, ((0, 0), (0, most - parts[j].gear.polynomial.shape[-1]))) for j, _ in geared]
-    polynomial = pile(padded, (most,))
+    polynomial = stack_worlds(padded, (most,))
     return Mimics(
         name=tuple(labels(parts[j].name, parts[j].n_qd)[k] for j, k in geared),
         follower=np.array([qd_start[j] + k for j, k in geared], np.int32),

@@ -33,7 +33,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         DeviceError: the device is missing.
     """
     from simcli.pipeline.parts import execute_parts, planned_size
-    from simcli.records.going_on import continuation, lock
+    from simcli.records.resume import continuation, lock
     from simcli.records.writing.recorder_thread import recorder_of
 
     lock.wait_for_orphan(job.output)
@@ -70,7 +70,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
     from simcli.kernels.device.runtime import start_device
     from simcli.records.contents.select import selection
-    from simcli.records.going_on import checkpoint, continuation
+    from simcli.records.resume import checkpoint, continuation
     from simcli.records.writing.writer import Recorder
 
     spec, model, schedule = job.spec, job.model, job.schedule
@@ -167,7 +167,7 @@ def take_kernels(job: Job) -> None:
 
 def _finished(job: Job) -> Outcome:
     """The outcome of a run that had ended before; its expectations are judged again."""
-    from simcli.records.wholeness.repair import tidy_finished
+    from simcli.records.integrity.repair import tidy_finished
 
     tidy_finished(job.output)
     outcome = outcome_in_file(job)
@@ -238,7 +238,7 @@ def _expected_of_worlds(job: Job) -> list:
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
-    """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
+    """What must be the same for a run to go on to the same bytes, see `records.resume.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions
     from simcli.source_digest import code_digest
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import OutputError, UsageError
 from simcli.job import Job, Request, Schedule
 from simcli.pipeline.scenes import build_run, read_scene
-from simcli.records.drafts import landing_of, spare_inputs
+from simcli.records.drafts import output_path, refuse_overwrite
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
@@ -35,8 +35,8 @@ def prepare(request: Request) -> Job:
     phases = build_run(document, spec, request.worlds, request.tries_all)
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
-    output = landing_of(request.output or default_output(spec.name, request.worlds))
-    spare_inputs(output, (request.scene, *document.inputs))
+    output = output_path(request.output or default_output(spec.name, request.worlds))
+    refuse_overwrite(output, (request.scene, *document.inputs))
     return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
 
 

@@ -7,7 +7,7 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     drafts     a file that is written whole or not at all: under another name, and renamed at its end
     marks      our mark in the metadata of pictures, films and pages
     writing    the file of a run while it grows, written by a process of its own
-    going_on   one writer per file, and where an unfinished one goes on
+    resume     one writer per file, and where an unfinished one goes on
     reading    files opened by name
-    wholeness  is a file whole, does it equal another, can it be mended?
+    integrity  is a file whole, does it equal another, can it be mended?
 """

@@ -23,7 +23,7 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{number}.part")
 
 
-def landing_of(path: Path) -> Path:
+def output_path(path: Path) -> Path:
     """Where a file stands that is written to a path: what a link names. The link stays, and its file is replaced."""
     try:
         return path.resolve() if path.is_symlink() and (path.is_file() or not path.exists()) else path
@@ -31,7 +31,7 @@ def landing_of(path: Path) -> Path:
         return path
 
 
-def spare_inputs(path: Path, inputs: Iterable[Path], checksums: Iterable[str] = (), option: str = "-o") -> None:
+def refuse_overwrite(path: Path, inputs: Iterable[Path], checksums: Iterable[str] = (), option: str = "-o") -> None:
     """Refuse to replace a file that is read: one rule for everything that a command writes.
 
     Args:
@@ -57,17 +57,17 @@ def claim_path(path: Path, force: bool = False, inputs: Iterable[Path] = (), opt
     Args:
         path: where a file will be written; `-` is stdout, where nothing stands.
         force: whether it may be replaced; what bears our mark (marks.py) always may. Pipes and devices are not replaced.
-        inputs: files that are read, see `spare_inputs`.
+        inputs: files that are read, see `refuse_overwrite`.
         option: which names the path.
         seeks: whether its format goes back to what was written, which no pipe or device can.
 
     Raises:
-        UsageError: as `spare_inputs`.
+        UsageError: as `refuse_overwrite`.
         OutputError: the path is a folder, a file that exists, or no file at all.
     """
     if str(path) == "-":
         return
-    spare_inputs(path, inputs, option=option)
+    refuse_overwrite(path, inputs, option=option)
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file with {option}")
     if not path.exists():
@@ -95,7 +95,7 @@ def drafted(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: the file cannot be written.
     """
-    landing = landing_of(path)
+    landing = output_path(path)
     plain = landing.is_file() or not landing.exists()
     draft = draft_of(landing) if plain else path
     try:

@@ -1,6 +1,6 @@
 """The ledger of an optimization: what it is, then a line per generation with its points and values.
 
-    DIR/ledger/HOST-PID-TOKEN.jsonl    lines of `sweeps.book.ledger`: checksummed, appended, synced
+    DIR/ledger/HOST-PID-TOKEN.jsonl    lines of `sweeps.records.ledger`: checksummed, appended, synced
 
 Every process that works on a folder has a file of its own; they are merged by the number of the generation. Two at once do
 the same work to the same bits, and no harm.
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import FileError, OutputError, UsageError
-from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import FOLDER, LEDGER_SUFFIX, Ledger, facts_of
+from simcli.sweeps.records.identity import this_process
+from simcli.sweeps.records.ledger import FOLDER, LEDGER_SUFFIX, Ledger, facts_of
 
 FORM = 1  # of the lines below
 

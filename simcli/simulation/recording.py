@@ -13,8 +13,8 @@ from simcli.job import Job
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.pipeline.execution import provenance_of
 from simcli.records.contents.select import selection
-from simcli.records.drafts import landing_of
-from simcli.records.going_on import checkpoint, continuation
+from simcli.records.drafts import output_path
+from simcli.records.resume import checkpoint, continuation
 from simcli.records.writing.writer import Recorder
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class OpenRecording:
     """
 
     def __init__(self, job: Job, device: "Device", solver, path: Path, force: bool):
-        path = landing_of(path)
+        path = output_path(path)
         if not force and path.is_file() and continuation.holds_something(path):
             raise OutputError(f"record: {path} exists; give force=True to replace it, or the name of another file")
         continuation.claim_output(path, force)

@@ -1,6 +1,6 @@
 """A state of a simulation that was saved, in memory or in a file.
 
-A file is that of a checkpoint (records/going_on/checkpoint.py): arrays without pickles, and facts that must be the same.
+A file is that of a checkpoint (records/resume/checkpoint.py): arrays without pickles, and facts that must be the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from simcli.errors import FileError, OutputError, UsageError
 from simcli.job import Failure, Job
 from simcli.model.tables import Model
 from simcli.records.contents.provenance import sha256
-from simcli.records.drafts import landing_of
-from simcli.records.going_on.checkpoint import Checkpoint, read_checkpoint, write
+from simcli.records.drafts import output_path
+from simcli.records.resume.checkpoint import Checkpoint, read_checkpoint, write
 from simcli.solvers.shared.by_hand.stepwise import SavedState
 from simcli.source_digest import code_digest
 
@@ -70,7 +70,7 @@ def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], for
     Raises:
         OutputError: the file exists, or cannot be written.
     """
-    path = landing_of(path)
+    path = output_path(path)
     if path.exists() and not force:
         raise OutputError(f"save: {path} exists; give force=True to replace it, or the name of another file")
     state = snapshot.state

@@ -3,23 +3,23 @@
 In: a YAML scene file, its includes, overrides of the command line. Out: a frozen SceneSpec in SI with every reference
 checked, or SceneError with all faults and their places. Never here: Taichi, HDF5, printing.
 
-    document   text to a tree with the place of every word
-    samples    where the worlds of a batch get their numbers: files with a row per world, earlier runs
-    values     numbers as they are written
-    expansion  from the file as written to the tree that is simulated
-    names      what can be known of a scene by its names alone
-    schema     the schema: every key of a scene, its type, its unit, its default and its meaning
-    sensors    sensors, as they are written
-    forces     the forces that a scene can name, a file each: keys, what they refer to, who honours them
-    signals    signals: numbers that change during a run
-    faults     what is wrong with a scene, where, and what to write instead
-    manual     what the schema tells of itself
-    honours    which solver honours which field
-    checks     checks of a scene that passed the schema
-    batches    many worlds and many scenes out of one text
-    auto       `integrator: auto`: which integrator a scene gets that names none, and why
-    resolve    from a document to a SceneSpec: expand, evaluate, convert, validate, check
-    resolved   a SceneSpec as YAML that reads back to an equal one: SI numbers in their shortest exact spelling
+    document      text to a tree with the place of every word
+    samples       where the worlds of a batch get their numbers: files with a row per world, earlier runs
+    values        numbers as they are written
+    expansion     from the file as written to the tree that is simulated
+    names         what can be known of a scene by its names alone
+    schema        the schema: every key of a scene, its type, its unit, its default and its meaning
+    sensors       sensors, as they are written
+    forces        the forces that a scene can name, a file each: keys, what they refer to, who supports them
+    signals       signals: numbers that change during a run
+    faults        what is wrong with a scene, where, and what to write instead
+    manual        what the schema tells of itself
+    capabilities  which solver supports which field
+    checks        checks of a scene that passed the schema
+    batches       many worlds and many scenes out of one text
+    auto          `integrator: auto`: which integrator a scene gets that names none, and why
+    resolve       from a document to a SceneSpec: expand, evaluate, convert, validate, check
+    resolved      a SceneSpec as YAML that reads back to an equal one: SI numbers in their shortest exact spelling
 """
 
 from os import PathLike

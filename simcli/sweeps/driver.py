@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simcli.errors import DeviceError, OutputError, SimcliError
-from simcli.sweeps.agenda import Agenda
-from simcli.sweeps.book.claims import Claims
-from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import GO_ON, Ledger, LedgerEvent
-from simcli.sweeps.book.state import LOST, OVERTIME, LedgerReader
+from simcli.sweeps.chunk_queue import ChunkQueue
 from simcli.sweeps.executors.contract import Ending, Executor, Pace, Report, WorkersGoneError
 from simcli.sweeps.folder import check_folder
 from simcli.sweeps.planning.plan import Chunk, Plan
 from simcli.sweeps.planning.plan_file import write_plan
 from simcli.sweeps.planning.provenance import own_version
 from simcli.sweeps.planning.shards import cases_of
-from simcli.sweeps.standing import DEFAULTS, Options, Standing, Summary, SweepWatch, watch_nothing
+from simcli.sweeps.records.claims import Claims
+from simcli.sweeps.records.identity import this_process
+from simcli.sweeps.records.ledger import GO_ON, Ledger, LedgerEvent
+from simcli.sweeps.records.state import LOST, OVERTIME, LedgerReader
+from simcli.sweeps.sweep_options import DEFAULTS, Options, Standing, Summary, SweepWatch, watch_nothing
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
@@ -76,7 +76,7 @@ class _Driver:
         self._executor, self._options, self._watch = executor, options, watch
         mine = cases_of(plan, options.shard)
         self.n_mine = len(mine)
-        self._agenda = Agenda(plan, mine, reader.state, options.tries, options.retry_failed, executor.slots)
+        self._queue = ChunkQueue(plan, mine, reader.state, options.tries, options.retry_failed, executor.slots)
         self._running: dict[str, tuple[Chunk, int]] = {}  # chunk id -> chunk, attempt
         self._pace: dict[str, Pace] = {}
         self._elsewhere: tuple[float, frozenset[str]] = (-CLAIMS_S, frozenset())
@@ -86,7 +86,7 @@ class _Driver:
         self._problem = ""
         self._is_overtime = False
         self._n_steps = 0
-        self._first_open = len(self._agenda.open)
+        self._first_open = len(self._queue.open)
 
     def run(self) -> Summary:
         """Until nothing is open, or somebody has seen enough."""
@@ -100,9 +100,9 @@ class _Driver:
                 else:
                     self._take(one)
             self._tell("", {})
-        left = bool(self._agenda.open)
-        summary = Summary("stopped" if left else "done", self.n_mine, self.n_mine - len(self._agenda.open),
-                          self.n_mine - self._first_open, dict(self._agenda.failed), self._n_steps,
+        left = bool(self._queue.open)
+        summary = Summary("stopped" if left else "done", self.n_mine, self.n_mine - len(self._queue.open),
+                          self.n_mine - self._first_open, dict(self._queue.failed), self._n_steps,
                           time.monotonic() - self._begun, self._problem if left else "")  # fmt: skip
         self._tell("ended", {"status": summary.status})
         return summary
@@ -110,7 +110,7 @@ class _Driver:
     def _go_on(self) -> bool:
         self._heed_walltime()
         if self._ends_at is None:
-            return bool(self._running or self._agenda.open)
+            return bool(self._running or self._queue.open)
         now = time.monotonic()
         if self._running and now >= self._stops_at and not self._is_stopped:
             self._is_stopped = True
@@ -152,14 +152,14 @@ class _Driver:
         """Begin chunks until everybody has one."""
         is_planned = False
         while len(self._running) < self._executor.slots:
-            chunk = self._agenda.next()
+            chunk = self._queue.next()
             if chunk is not None:
                 self._begin(chunk)
-            elif is_planned or not self._agenda.open:
+            elif is_planned or not self._queue.open:
                 return
             else:
                 self._catch_up()
-                self._agenda.plan_anew(self._taken())
+                self._queue.plan_anew(self._taken())
                 is_planned = True
 
     def _begin(self, chunk: Chunk) -> None:
@@ -174,7 +174,7 @@ class _Driver:
             self._claims.release(chunk.id)
 
     def _is_open(self, chunk: Chunk) -> bool:
-        return self._agenda.open.issuperset(chunk.cases)
+        return self._queue.open.issuperset(chunk.cases)
 
     def _taken(self) -> set[str]:
         """Cases that somebody is at."""
@@ -185,7 +185,7 @@ class _Driver:
 
     def _catch_up(self) -> None:
         self._reader.read()
-        self._agenda.update()
+        self._queue.update()
 
     def _start(self, chunk: Chunk) -> None:
         tries = self._reader.state.tries
@@ -209,14 +209,14 @@ class _Driver:
         if report.ending is Ending.DONE:
             self._n_steps += report.result["n_steps"]
             self._note(LedgerEvent.DONE, chunk, **said, **report.result)
-            self._agenda.note_success()
+            self._queue.note_success()
         elif report.ending in (Ending.STOPPED, *ENDS_ALL):
             kind = OVERTIME if self._is_overtime else report.ending.value
             self._note(LedgerEvent.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
             kind = LOST if report.ending is Ending.LOST else report.ending.value
             self._note(LedgerEvent.FAILED, chunk, **said, kind=kind, reason=report.reason)
-            if spent := self._agenda.note_failure(chunk, report.ending):
+            if spent := self._queue.note_failure(chunk, report.ending):
                 self._note(LedgerEvent.GIVEN_UP, chunk, spent, reason=report.reason)
 
     def abandon(self) -> None:
@@ -235,11 +235,11 @@ class _Driver:
 
     def _standing(self, event: str, facts: dict) -> Standing:
         rate = sum(one.rate for one in self._pace.values())
-        n_open = len(self._agenda.open)
+        n_open = len(self._queue.open)
         parts = sum(one.fraction * len(self._running[one.chunk][0].cases) for one in self._pace.values()
                     if one.chunk in self._running)  # fmt: skip
         done_here = self._first_open - n_open + parts
         elapsed = time.monotonic() - self._begun
         left = elapsed / done_here * (n_open - parts) if done_here > 0 else float("nan")
         n_running = sum(len(chunk.cases) for chunk, _ in self._running.values())
-        return Standing(event, facts, self.n_mine, self.n_mine - n_open, len(self._agenda.failed), n_running, rate, left)
+        return Standing(event, facts, self.n_mine, self.n_mine - n_open, len(self._queue.failed), n_running, rate, left)

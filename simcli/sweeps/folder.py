@@ -4,9 +4,9 @@ import warnings
 from pathlib import Path
 
 from simcli.errors import OutputError, SimcliWarning, plural
-from simcli.sweeps.book.state import LedgerReader, SweepState
 from simcli.sweeps.planning.plan import Plan
 from simcli.sweeps.planning.plan_file import NAME as PLAN
+from simcli.sweeps.records.state import LedgerReader, SweepState
 
 
 def check_folder(plan: Plan, folder: Path, reader: LedgerReader) -> None:

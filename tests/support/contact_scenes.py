@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 from simcli.records.reading.reader import open_trajectory
 
 GRAVITY = 9.81

@@ -2,7 +2,7 @@
 
 import h5py
 
-from simcli.records.wholeness.integrity import verify
+from simcli.records.integrity.verification import verify
 
 
 def assert_damage_is_named(path, copy, change, message):

@@ -130,10 +130,10 @@ HELD = {"revolute": (X, X), "prismatic": (Y, X), "ball": (X, None), "d6": (Y, X)
 PUSH, TWIST = 3.0, 1.5  # [N], [N m]
 
 
-def types_of(law, honoured, place):
+def types_of(law, supported, place):
     """Joint types that show a law in the tree or in a loop."""
     told = getattr(law, place)
-    types = [kind for kind in KINDS if kind in getattr(honoured, place)[law.field]]
+    types = [kind for kind in KINDS if kind in getattr(supported, place)[law.field]]
     if told is None:
         return types
     return [kind for kind in types if f"-{kind}" not in told] if told else []
@@ -238,12 +238,12 @@ def scaled(name, value):
     return f"${{{name}*({value!r})}}" if value else 0.0
 
 
-def forest(honoured, places=("tree", "loop"), without=(), laws=LAWS):
+def forest(supported, places=("tree", "loop"), without=(), laws=LAWS):
     """All laws of all joints that a solver honours, but for some types and fields."""
     out = Forest()
     for name, law in laws.items():
         for place in places if law.field not in without else ():
-            for kind in types_of(law, honoured, place):
+            for kind in types_of(law, supported, place):
                 if kind not in without:
                     out.add(name, law, kind, place)
     out.bodies["cart"] = {"mass": 10, "inertia": {"diag": [1, 1, 1]}}

@@ -10,8 +10,8 @@ TIMEOUT = 1200.0  # [s], far beyond any list of these commands
 MOST_KERNELS = 100  # of the process
 CHILD = f"""
 import json, sys
-from simcli.cli.doorman import make_haste, run_command
-make_haste()
+from simcli.cli.process import start_process, run_command
+start_process()
 from simcli.kernels.device import runtime
 from simcli.kernels.language.compilations import kernels_noted
 runtime._MOST_KERNELS, runtime._has_news = {MOST_KERNELS}, lambda: False  # one device for all

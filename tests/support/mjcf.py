@@ -7,14 +7,14 @@ import h5py
 import numpy as np
 import pytest
 
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.bodies import BALL, FREE, MjcfBodies
 from simcli.exchange.mjcf.equalities import followers
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.mjcf.source import compile_mjcf
-from simcli.exchange.report import ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.xml_reader import XmlElement, read_xml
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from simcli.cli import doorman
+from simcli.cli import process as cli_process
 from simcli.errors import Exit
 
 REST = "..."  # in the page: whatever follows; alone in its line, any lines
@@ -68,7 +68,7 @@ def run_block(block, capfd):
     for line, shown in found:
         program, *words = shlex.split(line)
         assert program == "simcli"
-        code = doorman.run_command(words, debug=False, as_json=False)
+        code = cli_process.run_command(words, debug=False, as_json=False)
         out, err = capfd.readouterr()
         assert code == Exit.OK, (line, err)
         said = [part for part in (out + err).splitlines() if not BESIDE.match(part)]

@@ -42,9 +42,9 @@ def simcli(*words, cwd=None):
 
 def run_here(*words, debug=False):
     """Exit code of a command in this process, with the streams of the test; exceptions go through if `debug` says so."""
-    from simcli.cli import doorman
+    from simcli.cli import process as cli_process
 
-    return doorman.run_command([str(word) for word in words], debug=debug, as_json="--json" in words)
+    return cli_process.run_command([str(word) for word in words], debug=debug, as_json="--json" in words)
 
 
 def told_here(capture, *words):

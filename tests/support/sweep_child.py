@@ -8,12 +8,12 @@ from pathlib import Path
 
 from simcli.errors import Exit, SimcliError
 from simcli.sweeps import driver
-from simcli.sweeps.book import claims
 from simcli.sweeps.executors import bundle
 from simcli.sweeps.executors.cluster import Cluster
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.planning.shards import shard_of
+from simcli.sweeps.records import claims
 from support.sweep_stand_in import FUNCTION, SCENE, names, plan_of
 
 

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from simcli.errors import DeviceError, OutputError, UsageError, WriterKilledError
-from simcli.sweeps.agenda import part_of
+from simcli.sweeps.chunk_queue import part_of
 from simcli.sweeps.planning.plan import Case, Chunk, Plan
 
 FUNCTION = "support.sweep_stand_in:run"
@@ -107,7 +107,7 @@ def run(chunk, folder, threads, device, keep, time_limit, watch):
 
 def table_of(folder):
     """case -> (number in its result file, reason): what a final table would hold."""
-    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.records.state import LedgerReader
 
     state, found = LedgerReader(folder).read(), {}
     state.forget_gone(folder)

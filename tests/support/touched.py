@@ -30,7 +30,7 @@ def _has_effort(model) -> bool:
     return _any(model.joint_f) or bool(np.any(model.inputs.column == Driven.JOINT_F))
 
 
-# Whether a model has what a field of joints asks for, by the name of spec/honours/joint_fields.py.
+# Whether a model has what a field of joints asks for, by the name of spec/capabilities/joint_fields.py.
 LAWS: dict[str, Callable] = {
     "limit": lambda m: _is_bounded(m.dofs.limit_lower, m.dofs.limit_upper, m.joints.length),
     "drive": lambda m: _any(m.dofs.drive_mode),
@@ -112,16 +112,16 @@ def wanted() -> set[Note]:
     from simcli.model.contact.pairs import PAIR_ORDER
     from simcli.model.joints.catalogue import CATALOGUE
     from simcli.model.tables import JointKind, ShapeKind
+    from simcli.spec.capabilities.joint_fields import JOINTS
+    from simcli.spec.capabilities.solver_fields import CONTACT
     from simcli.spec.forces import FORCES as FORCE_SPECS
-    from simcli.spec.honours.joint_fields import JOINTS
-    from simcli.spec.honours.solver_fields import CONTACT
     from support.solver_modes import MODES
 
     found = {("integrator", *mode) for mode in MODES}
     found |= {("contact", solver) for solver in CONTACT} | {("joint", kind.name) for kind in JointKind}
     for solver, fields in JOINTS.items():
-        honoured = frozenset().union(*fields.tree.values(), *fields.loop.values()) & fields.types
-        found |= {("joint", solver, CATALOGUE[name].kind.name) for name in honoured}
+        supported = frozenset().union(*fields.tree.values(), *fields.loop.values()) & fields.types
+        found |= {("joint", solver, CATALOGUE[name].kind.name) for name in supported}
         found |= {("law", solver, field) for field in fields.tree if fields.tree[field] | fields.loop[field]}
     found |= {("force", force.model_fields["type"].annotation.__args__[0]) for force in FORCE_SPECS}
     unmoved = {ShapeKind.PLANE, ShapeKind.HEIGHTFIELD}
@@ -142,13 +142,13 @@ def listening(patch) -> None:
     Args:
         patch: pytest's MonkeyPatch, which ends it.
     """
-    from simcli.cli import doorman
+    from simcli.cli import process as cli_process
     from simcli.kernels.collision.tables import Collider
     from simcli.solvers import SOLVERS
 
     for name, make in [*SOLVERS.items()]:
         patch.setitem(SOLVERS, name, _noted(name, make))
-    laid_out, run_command = Collider.__init__, doorman.run_command
+    laid_out, run_command = Collider.__init__, cli_process.run_command
 
     def lay_out(self, model, *more):
         note_shapes(model)
@@ -160,7 +160,7 @@ def listening(patch) -> None:
         return code
 
     patch.setattr(Collider, "__init__", lay_out)
-    patch.setattr(doorman, "run_command", run)
+    patch.setattr(cli_process, "run_command", run)
 
 
 def _noted(name: str, make: Callable) -> Callable:

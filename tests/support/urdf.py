@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from simcli.cli.doorman import run_command
+from simcli.cli.process import run_command
 
 
 def agreement(model, scene, folder, held=(), seed=1):

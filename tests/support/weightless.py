@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.capabilities.joint_fields import JOINTS
 from simcli.spec.names import dofs
 from support.closed_loops import bennett
 from support.joint_cells import AXIS, NEEDS

@@ -31,9 +31,9 @@ from simcli.analysis.states.subject import (
 from simcli.errors import UsageError
 from simcli.model.signals.tables import Driven
 from simcli.model.tables import Model
+from simcli.records.integrity.superblock import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
-from simcli.records.wholeness.superblock import is_hdf5
 from simcli.spec import SceneSpec
 
 SIGNAL_PATHS = ("params.", "signals.", "forces.")  # parameters that may change what a signal does

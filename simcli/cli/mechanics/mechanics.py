@@ -158,11 +158,11 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
 
 def _spare_read(ask: Ask, subject) -> None:
     """Refuse to replace a file that the scene reads, or read when it ran."""
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import refuse_overwrite
 
     if ask.output is not None:
         kept = () if subject.file is None else subject.file.provenance.files
-        spare_inputs(ask.output, subject.document.inputs, [checksum for _, checksum, _ in kept])
+        refuse_overwrite(ask.output, subject.document.inputs, [checksum for _, checksum, _ in kept])
 
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
@@ -250,16 +250,16 @@ def claim(ask: Ask) -> None:
         UsageError: its name says no format, or it is one of the inputs.
         OutputError: it exists.
     """
-    from simcli.records.drafts import claim_path, spare_inputs
-    from simcli.records.going_on.continuation import claim_output
-    from simcli.records.going_on.lock import is_being_written
+    from simcli.records.drafts import claim_path, refuse_overwrite
+    from simcli.records.resume.continuation import claim_output
+    from simcli.records.resume.lock import is_being_written
 
     path = ask.output
     if path is None:
         return
     if path.suffix not in _FORMATS:
         raise UsageError(f"-o {path}: write a name that ends in .h5, .csv or .json")
-    spare_inputs(path, [given for given in (ask.scene, ask.states) if given is not None])
+    refuse_overwrite(path, [given for given in (ask.scene, ask.states) if given is not None])
     if ask.format == HDF5:
         claim_output(path, ask.force)
         if is_being_written(path):

@@ -74,7 +74,7 @@ def diff(
 
 def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> int:
     from simcli.analysis.diff.scene_keys import fact_changes, name_changes, scene_changes
-    from simcli.records.wholeness.bits import differing_bits, size_of_rows
+    from simcli.records.integrity.bits import differing_bits, size_of_rows
 
     total, done = max(size_of_rows(a) + size_of_rows(b), 1), 0
     with progress.fraction_shown("comparing") as show:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from simcli.analysis.diff.extremes import Peak, Tolerance
     from simcli.analysis.diff.model_tables import TableDifference
     from simcli.analysis.diff.scene_keys import Change, NameChange
+    from simcli.records.integrity.bits import BitDifference
     from simcli.records.reading.reader import Trajectory
-    from simcli.records.wholeness.bits import BitDifference
 
 MOST_ROWS = 20  # of a table, unless all are asked for
 MOST_NAMES = 8

@@ -89,9 +89,9 @@ def export(
 
 
 def _claim_target(target: Path, format, force: bool, file: Path) -> None:
-    from simcli.records.drafts import claim_path, spare_inputs
+    from simcli.records.drafts import claim_path, refuse_overwrite
 
-    spare_inputs(target, [file])
+    refuse_overwrite(target, [file])
     if not format.of_scene:
         spare_runs(target, [file])
     claim_path(target, force, seeks=format.seeks)

@@ -13,8 +13,8 @@ def info(file: FilePath, json: JsonFlag = False) -> int:
     Works on finished, running and killed runs, and on results of fk, ik, id, mass-matrix and jacobian.
     Example: simcli info outputs/swing.h5
     """
+    from simcli.records.integrity.verification import file_info as read_info
     from simcli.records.reading.result_reader import Results, is_result
-    from simcli.records.wholeness.integrity import file_info as read_info
 
     if is_result(file):
         with Results(file) as result:

@@ -11,7 +11,7 @@ def repair(file: FilePath, json: JsonFlag = False) -> int:
     Clears the mark by which HDF5 refuses it, cuts what was not committed, and marks the run as stopped; `--resume` can still
     go on with it. simcli itself reads such a file as it is. Example: simcli repair outputs/swing.h5
     """
-    from simcli.records.wholeness.repair import repair_file
+    from simcli.records.integrity.repair import repair_file
 
     done = repair_file(file)
     if json:

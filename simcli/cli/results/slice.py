@@ -57,7 +57,7 @@ def slice_run(
 
 def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> int:
     """Tell what was written."""
-    from simcli.records.wholeness.integrity import file_info
+    from simcli.records.integrity.verification import file_info
 
     found = file_info(path)
     counts = f"{console.plural(found['frames'], 'frame')}, {console.plural(found['worlds'], 'world')}"

@@ -6,7 +6,6 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from simcli.cli import console
-from simcli.cli.doorman import leaves_at_once
 from simcli.cli.options import (
     FixInertia,
     JsonFlag,
@@ -24,6 +23,7 @@ from simcli.cli.options import (
     seconds,
     split_words,
 )
+from simcli.cli.process import leaves_at_once
 from simcli.cli.runs import run_options
 from simcli.cli.runs.run_options import batch_overrides, measure_override, overrides
 from simcli.cli.scenes.import_model import say_imported

@@ -229,8 +229,8 @@ def _locked(model, spec, document) -> list[Fault]:
 
 
 def _check_output(path: Path) -> Finding:
+    from simcli.records.integrity.verification import file_info
     from simcli.records.reading.result_reader import Results, is_result, verify_any
-    from simcli.records.wholeness.integrity import file_info
 
     faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
     if faults:

@@ -58,8 +58,8 @@ def _table(
 
     Example: simcli sweep table outputs/night --where '{status} == ok' --sort -measure.peak --top 10
     """
-    from simcli.sweeps.book.state import LedgerReader
     from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.records.state import LedgerReader
     from simcli.sweeps.table import table_of
 
     claim_table(output, json, force)
@@ -82,8 +82,8 @@ def _check(
 
     Example: simcli sweep check outputs/night
     """
-    from simcli.sweeps.book.state import LedgerReader
     from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.records.state import LedgerReader
     from simcli.sweeps.whole import FolderProblem, problems_of
 
     plan, reader = read_plan(folder), LedgerReader(folder)

@@ -17,7 +17,7 @@ from simcli.errors import Exit
 if TYPE_CHECKING:
     from simcli.sweeps.executors.contract import Executor
     from simcli.sweeps.planning.plan import Plan
-    from simcli.sweeps.standing import Options, Standing, Summary
+    from simcli.sweeps.sweep_options import Options, Standing, Summary
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
     """
     from simcli.sweeps.planning.plan import plan_of
     from simcli.sweeps.planning.shards import shard_of
-    from simcli.sweeps.standing import Options
+    from simcli.sweeps.sweep_options import Options
 
     begun = time.monotonic()
     place = sweep_options.WorkPlace(workers, shard, cluster, fetch, _seconds("--patience", patience), threads)
@@ -118,8 +118,8 @@ def executor_of(plan: "Plan", folder: Path, place: sweep_options.WorkPlace, quie
 def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     """What a sweep will take, and what of it is left."""
     from simcli.analysis.estimate import free_bytes
-    from simcli.sweeps.book.state import LedgerReader
     from simcli.sweeps.planning.forecast import forecast
+    from simcli.sweeps.records.state import LedgerReader
 
     state, free = LedgerReader(folder).read(), free_bytes(folder)
     state.forget_gone(folder)

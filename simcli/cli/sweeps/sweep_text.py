@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simcli.cli import console
 
 if TYPE_CHECKING:
-    from simcli.sweeps.standing import Standing, Summary
+    from simcli.sweeps.sweep_options import Standing, Summary
 
 MOST_FAILURES = 5  # that are told one by one
 

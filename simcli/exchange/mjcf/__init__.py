@@ -17,5 +17,5 @@ it no more.
     keyframes  states by name
     options    gravity, time step, integrator
     attributes what the importer makes of each attribute of MJCF
-    telling    what became of each element and attribute
+    element_report  what became of each element and attribute
 """

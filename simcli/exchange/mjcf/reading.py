@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from simcli.exchange.beginning import set_starts
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.looks import lost_looks
 from simcli.exchange.mechanism import SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies
+from simcli.exchange.mjcf.element_report import Fates, report_elements
 from simcli.exchange.mjcf.equalities import Equalities, follow_starts, followers
 from simcli.exchange.mjcf.keyframes import MjcfKeyframes
 from simcli.exchange.mjcf.options import read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf, compiler_word
-from simcli.exchange.mjcf.telling import Fates, tell_elements
 from simcli.exchange.mjcf.tendons import Tendons
 from simcli.exchange.mjcf.touching import Touching, colliding_geoms, touching_geoms
-from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
 
@@ -53,7 +53,7 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         bodies.note("geom", of_shape[id(shape)], words)
     Touching(shapes, touching_geoms(source)).write()
-    tell_elements(source, _fates(source, bodies, shapes, acts), report)
+    report_elements(source, _fates(source, bodies, shapes, acts), report)
     return mechanism
 
 

@@ -112,7 +112,7 @@ def _laws(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, k:
         spring = {"type": "torsion", "joint": joint.name, "stiffness": values} | ({"rest_angle": rests} if rest else {})
         source.mechanism.forces[f"{joint.name}_spring{k + 1 if several else ''}"] = SourceEntry(spring, dynamics.line)
     change = "; ".join(f"`{key}` is negative and left out" for key in (*wrong, *(["spring_stiffness"] * (stiffness < 0.0))))
-    source.tell("dynamics", joint.name, dynamics, change)
+    source.report_element("dynamics", joint.name, dynamics, change)
 
 
 def _start(source: SdfSource, axis: XmlElement, joint: SourceJoint, k: int) -> None:
@@ -120,7 +120,7 @@ def _start(source: SdfSource, axis: XmlElement, joint: SourceJoint, k: int) -> N
     start = source.number(axis, "initial_position")
     if start is None:
         return
-    source.tell("initial_position", joint.name, axis.child("initial_position"))
+    source.report_element("initial_position", joint.name, axis.child("initial_position"))
     if start and joint.type == "universal":
         source.mechanism.initial.setdefault(joint.name, [0.0, 0.0])[k] = start
     elif start:
@@ -157,7 +157,7 @@ def _limit(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, w
         words["velocity_limit"] = most["velocity"]
     if 0.0 < most["effort"] < _ENDLESS:
         words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": most["effort"]}
-    source.tell("limit", joint.name, limit, "; ".join(changes))
+    source.report_element("limit", joint.name, limit, "; ".join(changes))
 
 
 def _soft(source: SdfSource, limit: XmlElement, bounds: dict[str, float]) -> object:
@@ -183,9 +183,9 @@ def _ball(source: SdfSource, axis: XmlElement, joint: SourceJoint) -> None:
     damping = source.number(axis, "dynamics", "damping", default=0.0)
     if damping > 0.0:
         joint.words["damping"] = damping
-        source.tell("dynamics", joint.name, axis.child("dynamics"))
+        source.report_element("dynamics", joint.name, axis.child("dynamics"))
     source.known.update(id(one) for tag in ("xyz", "use_parent_model_frame") for one in axis.all(tag))
-    source.tell("axis", joint.name, axis, "means nothing for a ball joint, but for its damping")
+    source.report_element("axis", joint.name, axis, "means nothing for a ball joint, but for its damping")
 
 
 def read_gearboxes(source: SdfSource, elements: list[tuple[XmlElement, str]], name_of) -> None:
@@ -217,7 +217,7 @@ def read_gearboxes(source: SdfSource, elements: list[tuple[XmlElement, str]], na
             source.lose("joint", label, element, "a gearbox of hinges that are not parallel")
             continue
         follower.words["mimic"] = {"joint": leader.name, "ratio": -sign * ratio}
-        source.tell("joint", label, element, f"`{follower.name}` mimics `{leader.name}`")
+        source.report_element("joint", label, element, f"`{follower.name}` mimics `{leader.name}`")
 
 
 def read_mimics(source: SdfSource, elements: list[tuple[XmlElement, str]]) -> None:
@@ -251,7 +251,7 @@ def _mimic(source: SdfSource, element: XmlElement, scope: str, mimic: XmlElement
         ("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0)))  # fmt: skip
     offset -= ratio * reference
     first.words["mimic"] = {"joint": second.name, "ratio": ratio} | ({"offset": offset} if offset else {})
-    source.tell("mimic", first.name, mimic)
+    source.report_element("mimic", first.name, mimic)
 
 
 def _hinge(source: SdfSource, parent: str, child: str) -> SourceJoint | None:

@@ -39,7 +39,7 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
         source.lose("kinematic", link.name, element.child("kinematic"), "it is moved by a plugin, which scenes do not have")
     if not source.truth(element, "gravity", True) and not is_static:
         link.words["gravity_compensation"] = 1
-        source.tell("gravity", link.name, element.child("gravity"), "`gravity_compensation: 1`")
+        source.report_element("gravity", link.name, element.child("gravity"), "`gravity_compensation: 1`")
 
 
 def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> None:
@@ -56,14 +56,14 @@ def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> 
     link.com = origin.xyz
     link.inertia = in_outer_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
     if inertial is None:
-        source.tell("inertial", link.name, element, "is missing: 1 kg and 1 kg m^2, as the format has it")
+        source.report_element("inertial", link.name, element, "is missing: 1 kg and 1 kg m^2, as the format has it")
         return
     if inertial.get("auto").lower() in TRUE:
         _weigh(source, element, inertial, link)
         return
     changes = [] if inertial.child("mass") is not None else ["has no mass: 1 kg, as the format has it"]
     changes += [] if inertia is not None else ["has no inertia: 1 kg m^2, as the format has it"]
-    source.tell("inertial", link.name, inertial, "; ".join(changes))
+    source.report_element("inertial", link.name, inertial, "; ".join(changes))
 
 
 def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: SourceLink) -> None:
@@ -75,7 +75,7 @@ def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: S
         source.lose("inertial", link.name, inertial, report)
         return
     given = [tag for tag in ("pose", "inertia") if inertial.child(tag) is not None]
-    source.tell("inertial", link.name, inertial, " and ".join(["`auto`: that of its shapes"] + [
+    source.report_element("inertial", link.name, inertial, " and ".join(["`auto`: that of its shapes"] + [
         f"without its own {tag}" for tag in given]))  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
     twin = None if collides else next((one for one in link.shapes if _is_twin(one, words, frame)), None)
     if twin is not None:  # what is seen is what collides
         twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
-        source.tell(kind, label, element)
+        source.report_element(kind, label, element)
         return
     if words["type"] == "plane" and not collides:
         source.lose(kind, label, element, PLANE_LOOK)
@@ -121,7 +121,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
     link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,
                                    opacity, home=link.name, mask=mask))  # fmt: skip
     hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
-    source.tell(kind, label, element, "; ".join(filter(None, (hull, change))))
+    source.report_element(kind, label, element, "; ".join(filter(None, (hull, change))))
 
 
 def _is_twin(one: SourceShape, words: dict, frame: SourceFrame) -> bool:

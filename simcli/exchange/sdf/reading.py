@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import MODEL_LAYER, SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames, words_of_renaming
-from simcli.exchange.report import ImportReport
 from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
 from simcli.exchange.sdf.includes import Includes
 from simcli.exchange.sdf.joints import lose_led_starts, read_gearboxes, read_joint, read_mimics
@@ -93,7 +93,7 @@ class _Sdf:
         for name, (element, change) in source.changes.items():
             joint = mechanism.joints[name]
             loop = f"closes a loop at `{joint.child}`" if "loop" in joint.words else ""
-            source.tell("joint", name, element, "; ".join(filter(None, (change, loop))))
+            source.report_element("joint", name, element, "; ".join(filter(None, (change, loop))))
         self.root.get("version")
         self._tell_unread(self.root, mechanism.name)
 
@@ -103,7 +103,7 @@ class _Sdf:
         gravity = source.part(world, "gravity") or source.part(world, "physics", "gravity")
         source.mechanism.world_words["gravity"] = _GRAVITY if gravity is None else list(source.numbers(gravity, 3))
         if gravity is not None:
-            source.tell("gravity", "", gravity)
+            source.report_element("gravity", "", gravity)
         for one in (part for physics in ([] if world is None else world.all("physics")) for part in physics.children):
             if id(one) not in source.known:
                 source.lose(one.tag, "physics", one, _UNREAD["physics"], is_note=True)
@@ -114,7 +114,7 @@ class _Sdf:
         """The group of the shapes of a model, which do not touch each other unless it says so."""
         touches = self.source.truth(model, "self_collide", False)
         if (told := model.child("self_collide")) is not None:
-            self.source.tell("self_collide", model.get("name"), told)
+            self.source.report_element("self_collide", model.get("name"), told)
         return "" if touches else MODEL_LAYER if n_models == 1 else self.groups.give(model.get("name"), MODEL_LAYER)
 
     def _collect(self, model: XmlElement, outer: str, scope: str, is_static: bool, group: str) -> None:
@@ -199,7 +199,7 @@ class _Sdf:
             read_link(source, element, link, False)
             for shape in link.shapes:
                 shape.group = group
-        source.tell("link", name, element, words_of_renaming(element.get("name"), name))
+        source.report_element("link", name, element, words_of_renaming(element.get("name"), name))
 
     def _static(self, element: XmlElement, link: SourceLink) -> None:
         """A link that does not move: its shapes are of the world."""
@@ -246,7 +246,7 @@ class _Sdf:
             else:
                 link.points[label] = place.xyz
             change = words_of_renaming(frame.element.get("name"), label)
-            self.source.tell("frame", name, frame.element, change)
+            self.source.report_element("frame", name, frame.element, change)
 
     def _tell_unread(self, element: XmlElement, owner: str = "", within: bool = False) -> None:
         """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.errors import FileError
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceFrame, SourceModel, quaternion_words
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames
-from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement, finite_numbers
 
 TRUE, _FALSE = ("1", "true"), ("0", "false")
@@ -118,7 +118,7 @@ class SdfSource:
         angles = np.asarray(values[3:]) * (np.pi / 180.0 if found.get("degrees") in TRUE else 1.0)
         return SourceFrame(values[:3], {"rpy": angles.tolist()} if angles.any() else {}), named
 
-    def tell(self, kind: str, name: str, element: XmlElement, change: str = "") -> None:
+    def report_element(self, kind: str, name: str, element: XmlElement, change: str = "") -> None:
         """An element is in the scene, as it was or changed; it counts as looked at."""
         self.known.add(id(element))
         if change:

@@ -56,7 +56,7 @@ def _joint(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> N
     _limit(source, element, kind, joint)
     _dynamics(source, element, kind, joint)
     mechanism.joints[name] = joint
-    source.tell("joint", name, element, words_of_renaming(before, name))
+    source.report_element("joint", name, element, words_of_renaming(before, name))
 
 
 def _limit(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJoint) -> None:
@@ -83,7 +83,7 @@ def _limit(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJoin
         joint.words["velocity_limit"] = most["velocity"]
     if 0.0 < most["effort"] < NO_LIMIT:
         joint.words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": most["effort"]}
-    source.tell("limit", joint.name, limit, "; ".join(changes))
+    source.report_element("limit", joint.name, limit, "; ".join(changes))
 
 
 def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJoint) -> None:
@@ -101,7 +101,7 @@ def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJ
     dynamics.mark_reported()
     words = [f"`{key}` is negative and left out" for key in wrong]
     words += [f"the attributes {', '.join(others)} are not of the format"] if others else []
-    source.tell("dynamics", joint.name, dynamics, "; ".join(words))
+    source.report_element("dynamics", joint.name, dynamics, "; ".join(words))
 
 
 def _mimic(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> None:

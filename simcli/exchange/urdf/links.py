@@ -57,7 +57,7 @@ def _link(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> No
     else:
         name = source.links.give(before, "link")
         link = mechanism.links[name] = SourceLink(name, element.line)
-    source.tell("link", name, element, words_of_renaming(before, name))
+    source.report_element("link", name, element, words_of_renaming(before, name))
     inertial = source.part(element, "inertial")
     if inertial is not None:
         _inertial(source, inertial, link)
@@ -82,7 +82,7 @@ def _inertial(source: UrdfSource, element: XmlElement, link: SourceLink) -> None
         link.inertia = in_outer_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
     elif link.mass:
         changes.append("has no inertia: a point mass")
-    source.tell("inertial", link.name, element, "; ".join(changes))
+    source.report_element("inertial", link.name, element, "; ".join(changes))
 
 
 def _shape(source: UrdfSource, element: XmlElement, kind: str, link: SourceLink, names: GivenNames) -> None:
@@ -103,13 +103,13 @@ def _shape(source: UrdfSource, element: XmlElement, kind: str, link: SourceLink,
     twin = None if collides else next(filter(lambda one: _is_same(one, words, frame), link.shapes), None)
     if twin is not None:  # what is seen is what collides
         twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
-        source.tell(kind, label, element, lost)
+        source.report_element(kind, label, element, lost)
         return
     name = names.give(element.get("name") or kind)
     link.shapes.append(SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name))
     if collides and words["type"] == "mesh":
         lost = "collides as the convex hull of its mesh"
-    source.tell(kind, label, element, lost)
+    source.report_element(kind, label, element, lost)
 
 
 def _form(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:

@@ -6,9 +6,9 @@ inertial, visual and collision; joints of all types with origin, axis, limit, dy
 
 from pathlib import Path
 
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceLink, SourceModel
 from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.report import ImportReport
 from simcli.exchange.urdf.joints import check_urdf_tree, read_urdf_joints
 from simcli.exchange.urdf.links import read_urdf_links
 from simcli.exchange.urdf.source import UrdfSource

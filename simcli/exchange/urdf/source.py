@@ -4,10 +4,10 @@ import math
 from pathlib import Path
 
 from simcli.errors import FileError
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceFrame, quaternion_words
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames
-from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement, finite_numbers
 
 # Elements that say nothing of mechanics, and why they are dropped.
@@ -103,7 +103,7 @@ class UrdfSource:
             return default
         return self.numbers(element, key, 1, None)[0]
 
-    def tell(self, kind: str, name: str, element: XmlElement, change: str) -> None:
+    def report_element(self, kind: str, name: str, element: XmlElement, change: str) -> None:
         """An element is in the scene, as it was or changed."""
         if change:
             self.report.changed(kind, name, element.line, change)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from simcli import __version__
-from simcli.exchange.report import ConvertedModel, ImportReport
+from simcli.exchange.import_report import ConvertedModel, ImportReport
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.mjcf.model import mjcf_of
 from simcli.exchange.writing.source import WrittenScene, tell_the_rest

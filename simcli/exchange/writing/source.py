@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.naming import GivenNames, words_of_renaming
-from simcli.exchange.report import ImportReport
 from simcli.model.tables import WORLD, Array, Model
 from simcli.spec.document.scene_file import Document
 from simcli.spec.names.structure import WORLD_NAME
@@ -52,7 +52,7 @@ class WrittenScene:
         """Whether the file writes a section."""
         return self.document.root.get(key) is not None
 
-    def tell(self, kind: str, name: str, path: str, change: str = "") -> None:
+    def report_element(self, kind: str, name: str, path: str, change: str = "") -> None:
         """An element is in the model, as it was or changed.
 
         Args:
@@ -118,17 +118,17 @@ def tell_the_rest(scene: WrittenScene) -> None:
     """What no model has: batches, events, signals, and how a run goes."""
     spec = scene.spec
     if scene.has("batch"):
-        scene.tell("batch", "", "batch", "one model, with the values that the file has")
+        scene.report_element("batch", "", "batch", "one model, with the values that the file has")
     for index, event in enumerate(spec.events):
         scene.lose("event", event.words(), f"events[{index}]", "models have no events")
     for name in spec.signals:
         scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
     for key in ("measure", "expect", "run", "output"):
         if scene.has(key):
-            scene.tell(key, "", key, "says how a run goes, not what moves: it stays in the scene")
+            scene.report_element(key, "", key, "says how a run goes, not what moves: it stays in the scene")
     for name in spec.articulations or ():
-        scene.tell("articulation", name, f"articulations.{name}", "models have no names for groups of joints")
+        scene.report_element("articulation", name, f"articulations.{name}", "models have no names for groups of joints")
     if scene.has("look"):
-        scene.tell("look", "", "look", "background and cameras stay in the scene")
+        scene.report_element("look", "", "look", "background and cameras stay in the scene")
     if spec.world.plane:
-        scene.tell("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")
+        scene.report_element("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")

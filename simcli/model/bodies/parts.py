@@ -14,7 +14,7 @@ from simcli.model.bodies.tables import Shapes
 from simcli.model.bodies.terrain import read_heights
 from simcli.model.mechanism import BodyPart
 from simcli.model.tables import WORLD, Array, ShapeKind
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.samples.csv_text import CsvError
 from simcli.spec.schema.body import InertiaSpec, Tensor
@@ -157,9 +157,9 @@ class ShapeReader:
             name=tuple(c["name"]),
             kind=np.array(c["kind"], np.int32),
             body=np.array(c["body"], np.int32),
-            size=pile(c["size"], (3,)),
-            margin=pile(c["margin"], ()),
-            pose=pile(c["pose"], (7,)),
+            size=stack_worlds(c["size"], (3,)),
+            margin=stack_worlds(c["margin"], ()),
+            pose=stack_worlds(c["pose"], (7,)),
             collide=np.array(c["collide"], bool),
             vertices=tuple(c["vertices"]),
             faces=tuple(c["faces"]),

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.tables import Points, clashing_points
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 
 
 def read_points(worlds: Worlds) -> Points:
@@ -25,7 +25,7 @@ def read_points(worlds: Worlds) -> Points:
     return Points(
         name=tuple(f"{name}/{point}" for _, name, point in keys),
         body=np.array([b for b, _, _ in keys], np.int32),
-        position=pile(positions, (3,)),
+        position=stack_worlds(positions, (3,)),
     )
 
 

@@ -20,7 +20,7 @@ from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.phases.beginning import Beginning, Lack
 from simcli.model.table_base import handed_on, kept
 from simcli.model.tables import Array, JointKind, Model
-from simcli.spec.honours.solver_fields import JOINT_ENERGIES
+from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
 
 DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle

@@ -10,7 +10,7 @@ from simcli.model.bodies.parts import pose_of
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
 from simcli.model.forces.tables import Bushings
 from simcli.model.tables import Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 
 _NUMBERS = ("stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload")
 
@@ -27,10 +27,10 @@ def read_bushings(worlds: Worlds, model: Model) -> Bushings:
     """
     names = of_type(worlds, "bushing")
     body, point = read_ends(worlds, model, names)
-    columns = {key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names], (3,))
-               for key in _NUMBERS}  # fmt: skip
+    columns = {key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names],
+                                 (3,)) for key in _NUMBERS}  # fmt: skip
     axes = [pose_of(worlds, lambda s, n=name: s.forces[n].axes)[:, 3:] for name in names]
-    return Bushings(name=tuple(names), body=body, point=point, axes=pile(axes, (4,)),
+    return Bushings(name=tuple(names), body=body, point=point, axes=stack_worlds(axes, (4,)),
                     rest=np.full((1, len(names), 7), np.nan), **columns)  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from simcli.model.forces.tables import Cables
 from simcli.model.joints.parts import JointReader
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.spec.expansion.planes import axis_of
 from simcli.spec.schema.joint import JointSpec
 
@@ -66,8 +66,8 @@ def read_cables(worlds: Worlds, parts: list[JointPart], reader: JointReader) -> 
     return Cables(
         name=tuple(names),
         joint=np.array([j for j, _ in chosen], np.int32),
-        tangent=pile([rot.unit(tangent) for tangent in tangents], (3,)),
-        rest=pile([reader.relative(part) for _, part in chosen], (7,)),
+        tangent=stack_worlds([rot.unit(tangent) for tangent in tangents], (3,)),
+        rest=stack_worlds([reader.relative(part) for _, part in chosen], (7,)),
         **dict(zip(("stretch", "bend", "twist"), elastic, strict=True)),
         **dict(zip(DAMPINGS, viscous, strict=True)),
     )
@@ -75,4 +75,4 @@ def read_cables(worlds: Worlds, parts: list[JointPart], reader: JointReader) -> 
 
 def _columns(worlds: Worlds, names: list[str], law) -> list[Array]:
     values = [worlds.numbers(lambda s, n=name: law(s.joints[n]), (3,)) for name in names]
-    return [pile([value[:, k] for value in values], ()) for k in range(3)]
+    return [stack_worlds([value[:, k] for value in values], ()) for k in range(3)]

@@ -7,7 +7,7 @@ from simcli.model.forces.ends import of_type
 from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array, DriveMode, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.spec.forces.base import kinds_of_terms
 
 # Columns of dofs, the key of a coupling that they are, below which other key, and what stands for none.
@@ -33,8 +33,8 @@ def read_couplings(worlds: Worlds, model: Model) -> Combinations:
     if not names:
         return model.combinations  # none: an event builds a model, and most scenes have no couplings
     forces = [worlds.first.forces[name] for name in names]
-    columns = {column: pile([worlds.numbers(lambda s, n=name, of=of: _number(s.forces[n], *of)) for name in names], ())
-               for column, of in SOURCES.items()}  # fmt: skip
+    columns = {column: stack_worlds([worlds.numbers(lambda s, n=name, of=of: _number(s.forces[n], *of)) for name in names],
+                                    ()) for column, of in SOURCES.items()}  # fmt: skip
     linear = [(force.unit or {"L": "m"}.get(kinds_of_terms(worlds.first.joints, force.of))) == "m" for force in forces]
     modes = [DriveMode.NONE if force.drive is None else DriveMode[force.drive.mode.upper()] for force in forces]
     return Combinations(
@@ -54,7 +54,7 @@ def read_holds(worlds: Worlds, model: Model) -> HeldSums:
     if not names:
         return model.holds
     values = [worlds.numbers(lambda s, n=name: s.forces[n].hold) for name in names]
-    return HeldSums(name=tuple(names), **_terms(worlds, model, names), value=pile(values, ()))
+    return HeldSums(name=tuple(names), **_terms(worlds, model, names), value=stack_worlds(values, ()))
 
 
 def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
@@ -68,7 +68,7 @@ def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
         worlds.numbers(lambda s, n=name, k=k: _padded(s.forces[n].of[k].coefficients, most), (most,))
         for name, force in zip(names, forces, strict=True) for k in range(len(force.of))
     ]  # fmt: skip
-    return {"term_dof": np.array(dofs, np.int32), "term_polynomial": pile(polynomials, (most,)),
+    return {"term_dof": np.array(dofs, np.int32), "term_polynomial": stack_worlds(polynomials, (most,)),
             "term_start": np.cumsum([0, *(len(force.of) for force in forces)], dtype=np.int32)}  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.tables import WORLD, Array, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.model.tree.reference import body_poses
 
 
@@ -33,7 +33,7 @@ def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Ar
     bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
     points = [worlds.numbers(lambda s, n=name: [place_of_end(s, s.forces[n].a), place_of_end(s, s.forces[n].b)], (2, 3))
               for name in names]  # fmt: skip
-    return np.array(bodies, np.int32).reshape(-1, 2), pile(points, (2, 3))
+    return np.array(bodies, np.int32).reshape(-1, 2), stack_worlds(points, (2, 3))
 
 
 def ends_at_start(model: Model, body: Array, point: Array) -> tuple[list[Array], list[Array]]:

@@ -9,7 +9,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends
 from simcli.model.forces.tables import Springs
 from simcli.model.tables import Array, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 
 
 def read_springs(worlds: Worlds, model: Model) -> Springs:
@@ -26,7 +26,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
     forces = [worlds.first.forces[name] for name in names]
     body, point = read_ends(worlds, model, names)
     columns = {
-        key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
+        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
         for key in ("stiffness", "damping")
     }
     rest = [
@@ -37,7 +37,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         name=tuple(names),
         body=body,
         point=point,
-        rest_length=pile(rest, ()),
+        rest_length=stack_worlds(rest, ()),
         slack=np.array([force.slack for force in forces], bool),
         **columns,
         **_read_pulleys(worlds, model, names),
@@ -55,7 +55,7 @@ def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, A
     bodies = [index[worlds.first.forces[name].through[m].body] for _, name, m in found]
     points = [worlds.numbers(lambda s, n=name, m=m: place_of_end(s, s.forces[n].through[m]), (3,)) for _, name, m in found]
     return {"pulley_spring": np.array([k for k, *_ in found], np.int32), "pulley_body": np.array(bodies, np.int32),
-            "pulley_point": pile(points, (3,))}  # fmt: skip
+            "pulley_point": stack_worlds(points, (3,))}  # fmt: skip
 
 
 @dataclass(frozen=True)

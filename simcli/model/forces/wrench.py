@@ -8,7 +8,7 @@ from simcli.model.forces.tables import Wrenches
 from simcli.model.mechanism import BodyPart
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 
 
 def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
@@ -29,13 +29,13 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
         for name, force in zip(names, forces, strict=True)
     ]
     vectors = {
-        key: pile([_vector(worlds, name, key) for name in names], (3,))
+        key: stack_worlds([_vector(worlds, name, key) for name in names], (3,))
         for key in ("force", "torque")
     }
     return Wrenches(
         name=tuple(names),
         body=np.array([index[force.body] for force in forces], np.int32),
-        point=pile(at, (3,)),
+        point=stack_worlds(at, (3,)),
         follows=np.array([force.frame == "body" for force in forces], bool),
         **vectors,
     )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.model.tables import Array, DriveMode
-from simcli.spec.honours.drives import READS
+from simcli.spec.capabilities.drives import READS
 
 _FIELDS = {field for fields in READS.values() for field in fields}
 _READING = {field: np.array([field in READS.get(mode.name.lower(), ()) for mode in DriveMode]) for field in _FIELDS}

@@ -7,7 +7,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.natural.constructors import LETTERS, SLENDER, Basis, complain, constructor_counts, in_plane
 from simcli.model.natural.tables import Naturals
 from simcli.model.tables import Array, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 
 _AXES = "xyz"
 
@@ -42,7 +42,7 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
         body += [b] * len(names)
         is_point += [True] * n_points + [False] * n_vectors
         place += [*np.moveaxis(basis.points, -2, 0), *np.moveaxis(basis.vectors, -2, 0)]
-    return Naturals(tuple(label), np.array(body, np.int32), np.array(is_point, bool), pile(place, (3,)))
+    return Naturals(tuple(label), np.array(body, np.int32), np.array(is_point, bool), stack_worlds(place, (3,)))
 
 
 def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:

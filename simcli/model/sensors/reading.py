@@ -7,7 +7,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.sensors.tables import Sensors
 from simcli.model.tables import WORLD, Array, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.model.tree.topology import depth_first
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
@@ -39,21 +39,21 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         name=tuple(specs),
         types=tuple(one.type for one in specs.values()),
         body=np.array(body, np.int32),
-        pose=pile(pose, (7,)),
+        pose=stack_worlds(pose, (7,)),
         base=np.array(base, np.int32),
-        base_pose=pile(base_pose, (7,)),
+        base_pose=stack_worlds(base_pose, (7,)),
         joint=np.array(joints, np.int32),
         subtree=tuple(_subtree_of(model, index.get(one.body, WORLD)) for one in specs.values()),
         shape=np.array([-1 if one.shape is None else shapes.index(one.shape) for one in specs.values()], np.int32),
         toucher=np.array([NO_TOUCHER if one.body is None else index[one.body] for one in specs.values()], np.int32),
-        radius=pile([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
-        reach=pile([worlds.numbers(lambda s, n=n: s.sensors[n].reach or ENDLESS) for n in specs], ()),
+        radius=stack_worlds([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
+        reach=stack_worlds([worlds.numbers(lambda s, n=n: s.sensors[n].reach or ENDLESS) for n in specs], ()),
         is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
-        **{key: pile([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
+        **{key: stack_worlds([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
            for key in ("sigma", "density", "walk", "quantum", "delay")},
         rate=np.array([[worlds.common(lambda s, n=n: _of_noise(s, n, "rate"), f"sensors.{n}.noise.rate")
                         for n in specs]], float),
-        half=pile([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
+        half=stack_worlds([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
     )
 
 

@@ -12,7 +12,7 @@ from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Sig
 from simcli.model.signals.values import labels_of
 from simcli.model.table_base import Array
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
@@ -53,7 +53,7 @@ class _Wiring:
 
     def inputs(self) -> Inputs:
         rows = np.array(self.rows, np.int32).reshape(-1, 3).T
-        return Inputs(*(column.copy() for column in rows), pile(self.gains, ()))
+        return Inputs(*(column.copy() for column in rows), stack_worlds(self.gains, ()))
 
     def motions(self) -> Motions:
         value = np.zeros((max(map(len, self.value.values()), default=1), self.model.n_qd))

@@ -12,7 +12,7 @@ from simcli.model.signals.csv_table import CsvError, read_csv
 from simcli.model.signals.splines import spline_derivatives
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
-from simcli.model.tree.links import pile
+from simcli.model.tree.links import stack_worlds
 from simcli.spec.names.signal_uses import uses
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
@@ -72,7 +72,7 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
     return Signals(
         name=tuple(names),
         kind=np.array(kinds, np.int32),
-        parameter=pile(parameters, (_PARAMETERS,)),
+        parameter=stack_worlds(parameters, (_PARAMETERS,)),
         piece_start=np.cumsum([0, *sizes]).astype(np.int32),
         knot=np.concatenate([np.zeros(0), *pieces.knots]),
         cubic=np.concatenate([np.zeros((n_worlds, 0, 4)), *cubics], axis=1),

@@ -137,7 +137,7 @@ class _Chain:
 _RANK = attrgetter("ndim")
 
 
-def pile(arrays: list[Array], shape: tuple[int, ...]) -> Array:
+def stack_worlds(arrays: list[Array], shape: tuple[int, ...]) -> Array:
     """Stack arrays with leading world axes of 1 or W along a second axis.
 
     Args:
@@ -184,17 +184,17 @@ def build_links(bodies: Bodies, joints: list[JointPart], steps: list[Step], q_st
         chain.append(step)
     links = chain.links
     body = np.array([link.body for link in links], np.int32)
-    B = _carried(pile(chain.body_rotation, (3, 3)), body, np.eye(3))
-    b = _carried(pile(chain.body_offset, (3,)), body)
+    B = _carried(stack_worlds(chain.body_rotation, (3, 3)), body, np.eye(3))
+    b = _carried(stack_worlds(chain.body_offset, (3,)), body)
     com, inertia = _link_inertia(_carried(bodies.com, body), _carried(bodies.inertia, body), B, b)
     return Links(
         **{name: np.array([getattr(k, name) for k in links], np.int32)
            for name in ("parent", "root", "kind", "joint", "q_start", "qd_start", "n_qd")},
         body=body,
-        rotation=pile([k.rotation for k in links], (3, 3)),
-        offset=pile([k.offset for k in links], (3,)),
+        rotation=stack_worlds([k.rotation for k in links], (3, 3)),
+        offset=stack_worlds([k.offset for k in links], (3,)),
         turn=np.array([k.turn for k in links], float),
-        advance=pile([k.advance for k in links], ()),
+        advance=stack_worlds([k.advance for k in links], ()),
         mass=_carried(bodies.mass, body),
         com=com,
         inertia=inertia,

@@ -19,8 +19,8 @@ import h5py
 import numpy as np
 
 from simcli.records.contents.seal import seal_again
-from simcli.records.going_on.lock import WriterLock
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS
+from simcli.records.integrity.superblock import FORMAT_BOUNDS
+from simcli.records.resume.lock import WriterLock
 
 _GROUP = "error_estimate"
 _WORDS = ("channel", "unit", "label", "verdict")  # texts of fixed length: such of any length grow a heap

@@ -19,10 +19,10 @@ from simcli.records.contents.chunks import CHUNK_MAX
 from simcli.records.contents.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.contents.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
-from simcli.records.going_on.lock import is_being_written
+from simcli.records.integrity.heaps import damaged_heap
+from simcli.records.integrity.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
 from simcli.records.reading.counts import RunCounts, read_counts
-from simcli.records.wholeness.heaps import damaged_heap
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
+from simcli.records.resume.lock import is_being_written
 
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
 MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompression bomb

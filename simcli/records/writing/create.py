@@ -28,8 +28,8 @@ from simcli.records.contents.measures import MeasureLayout, create_measures, cre
 from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.contents.seal import seal
+from simcli.records.integrity.superblock import FORMAT_BOUNDS
 from simcli.records.reading.guard import small
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 from simcli.records.writing.backing import Backing
 
 _ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one

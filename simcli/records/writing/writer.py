@@ -26,7 +26,7 @@ from simcli.records.writing.spawn import Correspondent, RecorderEndedError, Reco
 if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout
     from simcli.records.contents.provenance import Provenance
-    from simcli.records.going_on.continuation import Continuation
+    from simcli.records.resume.continuation import Continuation
 
 PORTION_BYTES = 8 * 1024 * 1024  # of a commit and of a block: long enough for their fixed cost, short enough for the caches
 PATIENCE_S = 2.0  # a slow run commits this often, once a whole grain is there

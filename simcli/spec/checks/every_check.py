@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from simcli.spec.capabilities import solver_fields as capabilities
 from simcli.spec.checks import look as check_look
 from simcli.spec.checks import references as check_refs
 from simcli.spec.checks import shapes as check_shapes
@@ -23,7 +24,6 @@ from simcli.spec.checks.runs import times as check_run
 from simcli.spec.document.nodes import TableNode
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults
-from simcli.spec.honours import solver_fields as honours
 from simcli.spec.schema.scene import SceneSpec
 
 
@@ -74,7 +74,7 @@ def check_spec(
     check_motions.check_motions(check)
     check_events.check_events(check)
     check_controls.check_controls(check)
-    honours.check_honours(check, structure)
+    capabilities.check_capabilities(check, structure)
 
 
 def check_entries(
@@ -103,4 +103,4 @@ def check_entries(
             check_plane.check_plane(check, [], chosen)
             for key in chosen:
                 check_physics.check_joint(check, key, spec.joints[key])
-            honours.check_new_fields(check, chosen)
+            capabilities.check_new_fields(check, chosen)

@@ -2,7 +2,7 @@
 
 The numbers of a force are read by the file of the same name in model/forces/; what it does stands in kernels/.
 
-    base      what all have: who honours it, its ends, what signals may drive
+    base      what all have: who supports it, its ends, what signals may drive
     spring    springs between two points
     wrench    wrenches on bodies
     torque    efforts on joints

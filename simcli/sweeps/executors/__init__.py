@@ -1,6 +1,6 @@
 """Who does the work: processes of this machine, or a Dask cluster.
 
-In: chunks as plain JSON. Out: what came of each. Never here: which chunk is next (agenda, driver).
+In: chunks as plain JSON. Out: what came of each. Never here: which chunk is next (chunk_queue, driver).
 
     contract      what the driver wants of those who do the work, and what it hears of them
     wire          tasks and results as plain JSON: nothing that comes back from a worker is ever unpickled

@@ -159,8 +159,8 @@ def _draft(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: the folder cannot be made.
     """
-    from simcli.records.going_on import checkpoint
-    from simcli.records.going_on.lock import is_being_written
+    from simcli.records.resume import checkpoint
+    from simcli.records.resume.lock import is_being_written
 
     start = f".{path.stem}.{os.uname().nodename}-"
     draft, pattern = (path.with_name(f"{start}{process}.part.h5") for process in (os.getpid(), "*"))

@@ -38,10 +38,10 @@ def write_loops(parts: MjcfParts) -> None:
         elif kind in (JointKind.FIXED, JointKind.BALL, JointKind.REVOLUTE):
             _write_equality(parts, j)
             words = {JointKind.FIXED: "a weld", JointKind.BALL: "a connect", JointKind.REVOLUTE: "two connects on its axis"}
-            parts.scene.tell("joint", name, path, f"{words[kind]}, {_SOFT}")
+            parts.scene.report_element("joint", name, path, f"{words[kind]}, {_SOFT}")
             _lose_loop_laws(parts, name, path, spec)
         elif kind == JointKind.DISTANCE:
-            parts.scene.tell("joint", name, path, f"the length of a tendon, {_SOFT}")
+            parts.scene.report_element("joint", name, path, f"the length of a tendon, {_SOFT}")
         else:
             parts.scene.lose("joint", name, path, f"MJCF closes loops by points and frames, not as a {spec.type} joint")
 
@@ -111,7 +111,7 @@ def write_gears(parts: MjcfParts) -> None:
         elif any(joint.mimic.coefficients[_POLYCOEF:]):
             scene.lose("mimic", name, f"joints.{name}.mimic.polynomial", _TOO_HIGH)
         else:
-            scene.tell("mimic", name, f"joints.{name}.mimic", f"an equality, {_SOFT}")
+            scene.report_element("mimic", name, f"joints.{name}.mimic", f"an equality, {_SOFT}")
 
 
 def _polycoef(polynomial: Array) -> tuple[float, ...]:
@@ -128,7 +128,7 @@ def write_drives(parts: MjcfParts) -> None:
     for j, name in enumerate(scene.model.joints.name):
         own = set(range(*scene.model.joints.qd_start[j : j + 2].tolist())) & driven
         if own and own <= set(parts.tree.name_of_dof):
-            scene.tell("drive", name, f"joints.{name}.drive", "an actuator, its target is its control")
+            scene.report_element("drive", name, f"joints.{name}.drive", "an actuator, its target is its control")
         elif own and scene.model.joints.is_tree[j]:
             scene.lose("drive", name, f"joints.{name}.drive", "MJCF drives no rotation vector")
 
@@ -186,7 +186,7 @@ def write_forces(parts: MjcfParts) -> None:
     for name, force in parts.scene.spec.forces.items():
         path = f"forces.{name}"
         if force.type == "torsion":
-            parts.scene.tell("force", name, path, "stiffness and damping of its joint")
+            parts.scene.report_element("force", name, path, "stiffness and damping of its joint")
         elif force.type in writers:
             writers[force.type](parts, name, force, path)
         else:
@@ -208,7 +208,7 @@ def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     for n, (body, point) in enumerate(places):
         tendon.add("site", site=parts.site(f"{given}_{n + 1}", body, point))
     words = "a tendon; its damper acts while it is slack, too" if force.slack and damping else "a tendon"
-    parts.scene.tell("force", name, path, words)
+    parts.scene.report_element("force", name, path, words)
 
 
 def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
@@ -222,7 +222,7 @@ def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
     for k, dof in enumerate(dofs):
         parts.actuate("motor", name if len(dofs) == 1 else f"{name}_{k + 1}", partial(_effort_of, name=name, k=k),
                       joint=parts.tree.name_of_dof[dof])  # fmt: skip
-    scene.tell("force", name, path, "an actuator, its effort is its control")
+    scene.report_element("force", name, path, "an actuator, its effort is its control")
 
 
 def _effort_of(state: WrittenState, name: str, k: int) -> float:
@@ -243,7 +243,7 @@ def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
     site = parts.site(f"{name}_at", body, scene.first(wrenches, "point")[k])
     axes = None if wrenches.follows[k] else parts.site(f"{name}_axes", -1, np.zeros(3))
     parts.actuate("motor", name, lambda _: 1.0, site=site, refsite=axes, gear=gear)
-    scene.tell("force", name, path, "an actuator at a site, its control is 1")
+    scene.report_element("force", name, path, "an actuator at a site, its control is 1")
 
 
 def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
@@ -270,7 +270,7 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
         tendon.add("joint", joint=axis, coef=polynomial[1])
     if table.drive_mode[x] != DriveMode.NONE:
         _actuate(parts, "combinations", x, given, "tendon")
-    scene.tell("force", name, path, "a fixed tendon")
+    scene.report_element("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")
 
@@ -300,7 +300,7 @@ def _write_hold(parts: MjcfParts, name: str, terms: list[tuple[str, Array]], pat
     polycoef = np.array([value, *polycoef[1:]])
     words = {f"tendon{n + 1}": one for n, one in enumerate(tendons)}
     parts.sections["equality"].add("tendon", **words, polycoef=_polycoef(polycoef))
-    scene.tell("force", name, path, f"an equality of a fixed tendon, {_SOFT}")
+    scene.report_element("force", name, path, f"an equality of a fixed tendon, {_SOFT}")
 
 
 def _add_tendon(parts: MjcfParts, name: str, factors: list[tuple[str, float]]) -> str:

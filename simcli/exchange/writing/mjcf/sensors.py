@@ -48,7 +48,7 @@ def write_sensors(parts: MjcfParts) -> None:
                 scene.lose("sensor", name, path, f"{type_}: {why}" if len(spec.type) > 1 else str(why))
             changes.append(f"is called `{given}`" if given != name else "")
         if kept:
-            scene.tell("sensor", name, path, "; ".join(dict.fromkeys(filter(None, changes))))
+            scene.report_element("sensor", name, path, "; ".join(dict.fromkeys(filter(None, changes))))
         if kept and spec.noise is not None:
             scene.lose("noise", name, f"{path}.noise", "MuJoCo applies no noise")
 

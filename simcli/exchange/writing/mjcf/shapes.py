@@ -28,7 +28,7 @@ def write_shapes_of_all(parts: MjcfParts) -> None:
         if lost:
             parts.scene.lose("material", name, f"materials.{name}", f"MJCF has no {', '.join(lost)}")
         elif material.model_fields_set - {"density"}:
-            parts.scene.tell("material", name, f"materials.{name}", "friction of each geom; of two MuJoCo takes the larger")
+            parts.scene.report_element("material", name, f"materials.{name}", "friction of each geom; of two MuJoCo takes the larger")
 
 
 class _Layers:
@@ -69,7 +69,7 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         parts.bodies[body].add("geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba,
                                group=None if shape.collide else _SEEN)  # fmt: skip
         scene.lose_keys(owner + name, place, shape, {"grain": "MuJoCo has friction along axes of its own"})
-        scene.tell("shape", owner + name, place, joined_words(words, "" if given == name or body != WORLD else
+        scene.report_element("shape", owner + name, place, joined_words(words, "" if given == name or body != WORLD else
                                                               scene.renaming(name, given)))  # fmt: skip
     for name, shape in look.shapes.items():
         form, words = _form(parts, shape, owner + name, False)
@@ -80,7 +80,7 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         colour = shape.colour or look.colour
         parts.bodies[body].add("geom", name=scene.shapes.give(f"{scene.name_of(body)}_{name}"), **form, contype=0,
                                conaffinity=0, group=_SEEN, rgba=(*rgb(colour), opacity) if colour else None)  # fmt: skip
-        scene.tell("look", owner + name, f"{path}.look.shapes.{name}", words)
+        scene.report_element("look", owner + name, f"{path}.look.shapes.{name}", words)
 
 
 def _friction(spec, shape) -> dict[str, object]:

@@ -37,7 +37,7 @@ def write_keyframes(parts: MjcfParts) -> None:
         given = names.give(name)
         numbers = _state(parts, state)
         parts.sections["keyframe"].add("key", name=given, **{key: value for key, value in numbers.items() if value})
-        scene.tell("keyframe", name, path, scene.renaming(name, given))
+        scene.report_element("keyframe", name, path, scene.renaming(name, given))
         for control in keyframe.controls:
             if control.split(".")[-1].split("[")[0] in _OF_FORCES or control.endswith(".constant"):
                 scene.lose("control", name, f"{path}.controls", f"the actuators of MJCF have no `{control}`")

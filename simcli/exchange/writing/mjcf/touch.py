@@ -21,10 +21,10 @@ def write_touching(parts: MjcfParts) -> None:
     """Excluded pairs of bodies, and pairs of geoms that are named."""
     scene, contacts = parts.scene, parts.scene.model.contacts
     for index, pair in enumerate(scene.spec.contact.exclude):
-        scene.tell("exclude", " ".join(pair), f"contact.exclude[{index}]")
+        scene.report_element("exclude", " ".join(pair), f"contact.exclude[{index}]")
     for index, pair in enumerate(scene.spec.contact.pairs):
         lost = sorted(pair.model_fields_set - {"a", "b", *_KEPT})
-        scene.tell("pair", f"{pair.a} {pair.b}", f"contact.pairs[{index}]",
+        scene.report_element("pair", f"{pair.a} {pair.b}", f"contact.pairs[{index}]",
                    f"without {', '.join(f'`{key}`' for key in lost)}" if lost else "")  # fmt: skip
     if contacts is not None and scene.spec.contact.enabled:
         rows = {}

@@ -47,7 +47,7 @@ def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
         changes.append("is a mocap body")
     elif scene.first(scene.model.bodies, "mass")[b] > 0.0 or _moves(link):
         changes.append(_write_inertial(scene, link, element))
-    scene.tell("body", name, path, joined_words(*changes))
+    scene.report_element("body", name, path, joined_words(*changes))
     scene.lose_strain(name, path, spec)
     if spec.motion is not None:
         scene.lose("motion", name, f"{path}.motion", "MJCF has no prescribed motion: a program moves mocap bodies")
@@ -61,7 +61,7 @@ def write_places(parts: MjcfParts, body: int, spec, path: str, prefix: str) -> N
         for name, place in places.items():
             pose = np.asarray(place, float) if kind == "point" else pose_numbers(place)
             given = parts.site(f"{prefix}{name}", body, pose)
-            scene.tell(kind, f"{owner}/{name}", f"{path}.{kind}s.{name}", f"is the site `{given}`")
+            scene.report_element(kind, f"{owner}/{name}", f"{path}.{kind}s.{name}", f"is the site `{given}`")
 
 
 def _moves(link: ChainLink) -> bool:
@@ -118,7 +118,7 @@ def _write_joint(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
         spec = scene.spec.joints[given]
         if spec.type == "distance":
             change = "a free body, and the length of a tendon"
-        scene.tell("joint", given, link.path, change)
+        scene.report_element("joint", given, link.path, change)
         _tell_laws(scene, link, spec, given)
 
 
@@ -172,7 +172,7 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
     own = slice(*model.joints.qd_start[link.joint : link.joint + 2])
     if spec.limit and link.hold == "axes":
         is_soft = (scene.first(model.dofs, "limit_stiffness")[own] > 0.0).any()
-        scene.tell("limit", given, f"{path}.limit", "as soft as MuJoCo has limits by default" if is_soft else "")
+        scene.report_element("limit", given, f"{path}.limit", "as soft as MuJoCo has limits by default" if is_soft else "")
     elif spec.limit and spec.type != "distance":
         scene.lose("limit", given, f"{path}.limit", f"MJCF has no such limit of a {spec.type} joint")
     if np.isfinite(scene.first(model.dofs, "velocity_limit")[own]).any():
@@ -182,4 +182,4 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
     if spec.driving is not None:
         scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
     if model.joints.kind[link.joint] == JointKind.SCREW:
-        scene.tell("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")
+        scene.report_element("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")

@@ -68,7 +68,7 @@ def write_joint(held: HeldLinks, link: ChainLink) -> None:
         if spec.type == "distance":
             scene.lose("joint", given, link.path, "URDF has no distance joint: the body floats")
         else:
-            scene.tell("joint", given, link.path, change)
+            scene.report_element("joint", given, link.path, change)
         _tell_laws(scene, link, spec, given)
     if link.hold != "prescribed":
         _tell_start(scene, link, given)
@@ -133,18 +133,18 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
         scene.lose("limit", given, f"{path}.limit", f"URDF has no limits of a {spec.type} joint")
     elif spec.limit:
         is_soft = (scene.first(dofs, "limit_stiffness")[own] > 0.0).any()
-        scene.tell("limit", given, f"{path}.limit", "hard: URDF has no soft limits" if is_soft else "")
+        scene.report_element("limit", given, f"{path}.limit", "hard: URDF has no soft limits" if is_soft else "")
     if spec.drive:
         idle = (dofs.drive_mode[own] == DriveMode.EFFORT) & (scene.first(dofs, "drive_target")[own] == 0.0)
         idle |= dofs.drive_mode[own] == DriveMode.NONE
         if idle.all() and link.hold == "axes":
-            scene.tell("drive", given, f"{path}.drive")
+            scene.report_element("drive", given, f"{path}.drive")
         else:
             scene.lose("drive", given, f"{path}.drive", "URDF has no targets and gains: only the effort limit is kept")
     if spec.mimic is not None and any(spec.mimic.coefficients[2:]):
         scene.lose("mimic", given, f"{path}.mimic.polynomial", "URDF has no polynomials: the joint moves freely")
     elif spec.mimic is not None:
-        scene.tell("mimic", given, f"{path}.mimic")
+        scene.report_element("mimic", given, f"{path}.mimic")
     if scene.first(dofs, "armature")[own].any():
         scene.lose("armature", given, f"{path}.armature", "URDF has no inertia of drive trains")
     if (scene.model.motions.kind[own] != MotionKind.NONE).any():

@@ -61,7 +61,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
         _write_inertial(scene, element, b, back)
     if not np.array_equal(back, _NOTHING):
         changes.append("its frame is at its joint")
-    scene.tell("body", name, path, joined_words(*changes))
+    scene.report_element("body", name, path, joined_words(*changes))
     scene.lose_strain(name, path, body)
     if body.gravity_compensation:
         scene.lose("gravity_compensation", name, f"{path}.gravity_compensation", "URDF has no forces")
@@ -91,7 +91,7 @@ def _write_places(held: HeldLinks, body, path: str, owner: str, back: Array) -> 
             held.root.add("link", name=name)
             held.connect(held.scene.joints.give(f"{name}_fixed"), "fixed", rot.pose_compose(back, pose), owner, name)
             told = f"{path.removeprefix('bodies.')}/{place}"
-            held.scene.tell(kind, told, f"{path}.{kind}s.{place}", f"is the link `{name}` without mass")
+            held.scene.report_element(kind, told, f"{path}.{kind}s.{place}", f"is the link `{name}` without mass")
 
 
 def _tell_forces(scene: WrittenScene) -> None:

@@ -49,7 +49,7 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden):
             _write_form(element, kind, name, form, pose, _rgba(look.colour, look.opacity))
         scene.lose_keys(owner + name, place, shape, _OF_CONTACT if _has_layers(shape) else _OF_OTHERS)
-        scene.tell("shape", owner + name, place, form.words)
+        scene.report_element("shape", owner + name, place, form.words)
     for name, shape in look.shapes.items():
         form, place = _form(shape, meshes), f"{path}.look.shapes.{name}"
         if not form.parts:
@@ -58,7 +58,7 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         opacity = look.opacity if shape.opacity is None else shape.opacity
         pose = rot.pose_compose(back, pose_numbers(shape.pose))
         _write_form(element, "visual", name, form, pose, _rgba(shape.colour or look.colour, opacity))
-        scene.tell("look", owner + name, place, form.words)
+        scene.report_element("look", owner + name, place, form.words)
 
 
 def _has_layers(shape) -> bool:

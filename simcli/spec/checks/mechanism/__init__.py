@@ -1,6 +1,6 @@
 """Checks of the mechanism: bodies, joints, forces, and what a solver asks of them.
 
-In: a Checker. Out: faults. Never here: who honours what (honours).
+In: a Checker. Out: faults. Never here: who supports what (capabilities).
 
     physics   physics of bodies and joints: masses, inertias, limits, axes, and the shape of the mechanism
     plane     planar scenes: bodies, anchors and axes stay in the plane

@@ -1,7 +1,7 @@
 """What the affine solver asks of joints that are driven, stiff or loaded."""
 
+from simcli.spec.capabilities.joint_fields import AFFINE_COORDINATES, JOINTS, ON_JOINTS, asked, refuse_field, written_path
 from simcli.spec.checks.checker import Checker
-from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, ON_JOINTS, asked, refuse_field, written_path
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from simcli.spec.capabilities.joint_fields import refuse_field
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.touching import switches_contact
-from simcli.spec.honours.joint_fields import refuse_field
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.contact import PairSpec
 

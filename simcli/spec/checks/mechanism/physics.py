@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
+from simcli.spec.capabilities.drives import check_drives, check_limits
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.shapes import MASSLESS, SMALLEST_AXIS, check_shapes
 from simcli.spec.document.nodes import Listing, Scalar, TableNode, child, find, plain
 from simcli.spec.expansion.planes import NORMAL_INDEX
-from simcli.spec.honours.drives import check_drives, check_limits
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.body import BodySpec, InertiaSpec
 from simcli.spec.schema.joint import JointSpec

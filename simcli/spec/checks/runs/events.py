@@ -5,6 +5,7 @@ from math import inf
 
 from pydantic import BaseModel
 
+from simcli.spec.capabilities import solver_fields as capabilities
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.feedback import check_seen
 from simcli.spec.document.lookup import value_at
@@ -13,7 +14,6 @@ from simcli.spec.document.paths import exists, nowhere
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.forces import FORCES
-from simcli.spec.honours import solver_fields as honours
 from simcli.spec.names import structure
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.signals.functions import TableSignal
@@ -121,7 +121,7 @@ def try_events(check: Checker) -> None:
             before = spec
             spec, tree = scene_after(document, before, tree, {text: value}, faults)
             if not faults.errors and not is_alike(before, spec, text):
-                honours.check_honours(Checker(spec, check.tree, document, faults, set()), structure.tree(spec))
+                capabilities.check_capabilities(Checker(spec, check.tree, document, faults, set()), structure.tree(spec))
             if faults.errors:
                 first = in_order(faults.errors)[0]
                 said = f"with {text} = {json.dumps(value, default=str)}: {first.message}"

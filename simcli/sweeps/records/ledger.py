@@ -20,7 +20,7 @@ from typing import Any
 
 from simcli.errors import OutputError
 from simcli.records.drafts import sync
-from simcli.sweeps.book.identity import Identity
+from simcli.sweeps.records.identity import Identity
 
 FOLDER, LEDGER_SUFFIX = "ledger", ".jsonl"
 SUM_BYTES = 8

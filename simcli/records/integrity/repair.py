@@ -12,11 +12,11 @@ import numpy as np
 
 from simcli.errors import FileError, OutputError
 from simcli.records.contents.layout import STATUSES
-from simcli.records.going_on import checkpoint
-from simcli.records.going_on.lock import WriterLock
+from simcli.records.integrity.superblock import FORMAT_BOUNDS, is_marked, is_sound, read_superblock, stated_size, unmarked
+from simcli.records.integrity.verification import committed_length, held
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import committed_length, held
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS, is_marked, is_sound, read_superblock, stated_size, unmarked
+from simcli.records.resume import checkpoint
+from simcli.records.resume.lock import WriterLock
 from simcli.records.writing.create import BARE_SCALES
 
 ENDED = ("done", "failed")  # such a run does not go on

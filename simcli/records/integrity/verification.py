@@ -14,10 +14,10 @@ from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset
 from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
 from simcli.records.contents.seal import is_as_sealed
-from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.records.reading.series import part_of_dataset
+from simcli.records.resume.lock import is_being_written
 
 READ_BYTES = 32 * 1024 * 1024  # at a time
 

@@ -13,10 +13,10 @@ from simcli.model.snapshot import Event
 from simcli.records.contents.layout import ORPHANED
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import claim_path
-from simcli.records.going_on import checkpoint as checkpoints
-from simcli.records.going_on.checkpoint import Checkpoint
-from simcli.records.going_on.lock import is_being_written
-from simcli.records.wholeness.superblock import SIGNATURE
+from simcli.records.integrity.superblock import SIGNATURE
+from simcli.records.resume import checkpoint as checkpoints
+from simcli.records.resume.checkpoint import Checkpoint
+from simcli.records.resume.lock import is_being_written
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -126,8 +126,8 @@ def find_continuation(path: Path, facts: Mapping[str, Any]) -> Continuation | No
         OutputError: it was made in other circumstances, in which the bytes may differ, or it is being written.
         FileError: a committed row is damaged.
     """
+    from simcli.records.integrity.verification import verify
     from simcli.records.reading.reader import open_trajectory
-    from simcli.records.wholeness.integrity import verify
 
     if is_being_written(path):
         raise OutputError(f"{path}: another simcli writes this file")

@@ -7,9 +7,9 @@ in silence where the rest of an element is carried: `attributes` has the tables.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mjcf.attributes import LOST_DEFAULTS, LOST_ELEMENTS, NOTED_REASONS, lost_attributes
 from simcli.exchange.mjcf.source import MjcfSource
-from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
 _FUSED = "is part of the body that holds it, by `fusestatic`"
@@ -40,7 +40,7 @@ class Fates:
     fuses: bool = False
 
 
-def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> None:
+def report_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> None:
     """Give a report an entry for each element of a file, and one for each attribute that is lost."""
     parts: dict[int, list[tuple[str, int]]] = {}
     for part, element in source.elements.items():

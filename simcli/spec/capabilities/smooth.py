@@ -6,9 +6,9 @@ act on them. The turn of a joint that yields is one, but its gradient is not the
 take. A joint that leads a kinematic body has no rows, so that its motion may be any.
 """
 
+from simcli.spec.capabilities import joint_fields
+from simcli.spec.capabilities.joint_fields import refuse_field
 from simcli.spec.checks.checker import Checker
-from simcli.spec.honours import joint_fields
-from simcli.spec.honours.joint_fields import refuse_field
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 

@@ -11,13 +11,13 @@ notes them in a warning, because its result is that of the same scene: one file 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from simcli.spec.capabilities.joint_fields import asked, check_joint_fields, refuse_field
+from simcli.spec.capabilities.smooth import check_smooth
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.affine import check_efforts
 from simcli.spec.checks.mechanism.barrier import check_barrier
 from simcli.spec.checks.mechanism.touching import touching_pair
 from simcli.spec.document.nodes import Scalar, TableNode, walk_nodes
-from simcli.spec.honours.joint_fields import asked, check_joint_fields, refuse_field
-from simcli.spec.honours.smooth import check_smooth
 from simcli.spec.names import dofs, structure
 from simcli.spec.values.quantities import is_signal
 
@@ -74,7 +74,7 @@ CONTACT: frozenset[str] = BUILT  # solvers with contact
 CONTACT_INTEGRATORS = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
 
 
-def check_honours(check: Checker, tree: structure.Tree | None) -> None:
+def check_capabilities(check: Checker, tree: structure.Tree | None) -> None:
     """Refuse what the chosen solver would ignore, and note what only chooses how another one works."""
     if ("solver", "") in check.broken:
         return
@@ -123,7 +123,7 @@ def check_new_fields(check: Checker, joints: Iterable[str]) -> None:
     sound = cache.setdefault("new fields that are honoured", set())
     if new and new not in sound:
         n_errors = len(check.faults.errors)
-        check_honours(check, structure.tree(check.spec))
+        check_capabilities(check, structure.tree(check.spec))
         if len(check.faults.errors) == n_errors:
             sound.add(new)
 

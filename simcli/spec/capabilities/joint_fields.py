@@ -12,7 +12,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
-HONOURED_FIELDS = (
+SUPPORTED_FIELDS = (
     "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
     "motion", "enabled", "effort", "torsion",
 )  # fmt: skip
@@ -92,7 +92,7 @@ _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance",
 _ALL = JOINTS["generalized"].types | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
-_AFFINE = dict.fromkeys(HONOURED_FIELDS, AFFINE_COORDINATES)
+_AFFINE = dict.fromkeys(SUPPORTED_FIELDS, AFFINE_COORDINATES)
 _AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
 JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 
@@ -193,10 +193,10 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
         check: the scene.
         tree: its structure; None if it is not known, then a field that is honoured somewhere passes.
     """
-    honoured = JOINTS[check.spec.solver.type]
+    supported = JOINTS[check.spec.solver.type]
     switched = structure.switched(check.spec)
     for name, joint in check.spec.joints.items():
-        if joint.type not in honoured.types:
+        if joint.type not in supported.types:
             refuse_field(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
             continue
         for field in asked(joint, name, switched):
@@ -206,13 +206,13 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
                 refuse_field(check, form.words, written_path(check, name, form.field), form.hint, True)
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type in ON_JOINTS else None
-        if joint is not None and joint.type in honoured.types:
+        if joint is not None and joint.type in supported.types:
             _check_field(check, tree, force.joint, ON_JOINTS[force.type], ("forces", name, "joint"))
 
 
 def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str, path: tuple) -> None:
-    honoured, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
-    in_tree, outside = kind in honoured.tree[field], kind in honoured.loop[field]
+    supported, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
+    in_tree, outside = kind in supported.tree[field], kind in supported.loop[field]
     if in_tree and outside:
         return
     if tree is None:
@@ -288,13 +288,13 @@ INTRODUCTION = (
 _HALF = 6  # fields side by side, as many as a terminal is wide
 
 
-def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
+def _table(rows: frozenset[str], supported: Callable[[str, str], bool]) -> list[str]:
     names = [name for name in dofs.TYPES if name in rows]
     lines: list[str] = []
-    for fields in (HONOURED_FIELDS[:_HALF], HONOURED_FIELDS[_HALF:]):
+    for fields in (SUPPORTED_FIELDS[:_HALF], SUPPORTED_FIELDS[_HALF:]):
         lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
         for name in names:
-            cells = ["yes" if honoured(name, field) else "refused" for field in fields]
+            cells = ["yes" if supported(name, field) else "refused" for field in fields]
             lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import OutputError
-from simcli.sweeps.book.ledger import FOLDER, LEDGER_SUFFIX, LedgerEvent, facts_of
+from simcli.sweeps.records.ledger import FOLDER, LEDGER_SUFFIX, LedgerEvent, facts_of
 
 OVERTIME = "overtime"  # kind of an abandoned attempt: the time of its job was up
 LOST = "lost"  # kind of a failed attempt: the process was killed, by whom ever

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
 
-from simcli.sweeps.book.state import SweepState, Tries
 from simcli.sweeps.executors.contract import Ending
 from simcli.sweeps.planning.names import digest_of
 from simcli.sweeps.planning.plan import Chunk, Plan
+from simcli.sweeps.records.state import SweepState, Tries
 
 MOST_LOST = 10  # attempts whose process was killed: mostly by others, who kill whatever runs
 OVERTIME_UNHALVED = 2  # attempts that the end of a job cut off: another one of this size would be cut off, too
@@ -20,7 +20,7 @@ LOST_UNHALVED = 2  # of them that do not halve a chunk
 MOST_CRASHES_ALONE = 12  # chunks one after the other that brought nothing: a single case is not the cause
 
 
-class Agenda:
+class ChunkQueue:
     """The chunks that are still to be done.
 
     Args:

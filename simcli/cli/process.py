@@ -20,7 +20,7 @@ USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
 OBJECTS_BETWEEN_COLLECTIONS = 2_000_000
 
 
-def make_haste() -> None:
+def start_process() -> None:
     """Set the process up for one command, before anything is imported; what the environment says already, stands."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     # Plug-ins: pydantic would read the metadata of every installed package. Threads: our matrices in numpy are small, and
