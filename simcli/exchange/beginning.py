@@ -19,7 +19,7 @@ _REAL = 1e-9  # of a root: an imaginary part that is rounding
 _SLACK = 1e-12  # of a bound, relative: rounding of what begins at it
 _X = Polynomial([0.0, 1.0])
 Follower = tuple[SourceJoint, Polynomial]  # and its coordinate by that of the joint that leads
-ReportChange = Callable[[SourceJoint, int, str, str], None]  # joint, its coordinate, "limit" or "mimic", how that was changed
+ReportChange = Callable[[SourceJoint, int, str, str], None]  # joint, coordinate, "limit" or "mimic", how that was changed
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follo
         if _ranges([*kept, one]):
             kept.append(one)
         elif "stiffness" not in _soft(one.words):
-            report_change(one.joint, 0, "limit", f"holds nothing that the joint can follow `{joint.name}` to: it has no limits")
+            report_change(one.joint, 0, "limit",
+                          f"holds nothing that the joint can follow `{joint.name}` to: it has no limits")
             del one.words["limit"]
     if all(one.holds(start) for one in kept):
         return
@@ -144,7 +145,8 @@ def _loosen(bounds: Iterable[_Bound], held: float, report_change: ReportChange) 
     for one in bounds:
         if "stiffness" not in _soft(one.words):
             value = clean_numbers([one.gear(held)])[0]
-            report_change(one.joint, one.place, "limit", f"does not hold {value:g}, where a motion holds it: the joint has no limits")
+            report_change(one.joint, one.place, "limit",
+                          f"does not hold {value:g}, where a motion holds it: the joint has no limits")
             del one.words["limit"]
 
 
@@ -177,7 +179,8 @@ def _hold_followers(mechanism: SourceModel, report_change: ReportChange) -> None
             mimic = joint.words.pop("mimic")
             held[joint.name] = clean_numbers([gear_of(mimic)(held.get(mimic["joint"], 0.0))])[0]
             joint.words["motion"] = {"position": held[joint.name]}
-            report_change(joint, 0, "mimic", f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}")
+            report_change(joint, 0, "mimic",
+                          f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}")
             waiting.remove(joint)
 
 

@@ -28,7 +28,8 @@ def write_shapes_of_all(parts: MjcfParts) -> None:
         if lost:
             parts.scene.lose("material", name, f"materials.{name}", f"MJCF has no {', '.join(lost)}")
         elif material.model_fields_set - {"density"}:
-            parts.scene.report_element("material", name, f"materials.{name}", "friction of each geom; of two MuJoCo takes the larger")
+            parts.scene.report_element("material", name, f"materials.{name}",
+                                       "friction of each geom; of two MuJoCo takes the larger")
 
 
 class _Layers:
