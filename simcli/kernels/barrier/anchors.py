@@ -82,7 +82,7 @@ def load_stick_state(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, ancho
 
 
 @ti.func
-def stored(c: ti.template(), w: ti.i32, lane: ti.i32):
+def sticking_potential(c: ti.template(), w: ti.i32, lane: ti.i32):
     """[J], in the springs of the contacts that stuck when the last step ended."""
     total = 0.0 * one(c.near, w, lane, 0)
     for k in range(whole_of(c.anchors.count, w, lane, 0)):

@@ -79,7 +79,7 @@ def add_mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 def measure_barrier(c: ti.template(), w: ti.i32, x: ti.template()):
     """Energy at coordinates that the candidates were searched for.
 
-    Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, taken}, c.candidates.acts
+    Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, dissipated}, c.candidates.acts
     """
     place_vertices(c, w, x)
     measure_worlds(c, w, x)
@@ -134,18 +134,18 @@ def measure_candidates(c: ti.template(), w: ti.i32, lane: ti.i32):
 def measure_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), barrier: ti.template()):
     """[J], of friction in a world, and of its barrier.
 
-    Writes: c.{taken, held}
+    Writes: c.{dissipated, held}
     """
-    taken = 1.0 * one(c.sticking.lost, w, lane, 0)
+    dissipated = 1.0 * one(c.sticking.lost, w, lane, 0)
     total = 1.0 * barrier
-    held = 0.0 * taken
+    held = 0.0 * dissipated
     for g in range(whole_of(c.sticking.count, w, lane, 0)):
         if acts_now(c, w, lane, c.sticking, g) == 1:
-            potential, stored, work = sticking_energy(c, w, lane, g, x)
+            potential, sticking_potential, work = sticking_energy(c, w, lane, g, x)
             total += potential
-            held += stored
-            taken += work
-    put(c.taken, w, lane, 0, taken)
+            held += sticking_potential
+            dissipated += work
+    put(c.dissipated, w, lane, 0, dissipated)
     put(c.held, w, lane, 0, held)
     return total
 

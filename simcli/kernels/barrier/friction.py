@@ -11,7 +11,7 @@ stuck instead of a law of the slip of one step, by which everything creeps; the 
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, load_stick_state, stored
+from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, load_stick_state, sticking_potential
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
@@ -66,7 +66,7 @@ def set_stick_stiffness(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.templat
     Writes: c.sticking, c.candidates.counts
     """
     put(c.sticking.count, w, lane, 0, 0.0)
-    put(c.sticking.lost, w, lane, 0, stored(c, w, lane))
+    put(c.sticking.lost, w, lane, 0, sticking_potential(c, w, lane))
     anchor = -1
     count_nearest(c, w, lane)
     for k in range(whole_of(c.candidates.count, w, lane, 0)):

@@ -117,7 +117,7 @@ class Barrier:
         candidates, sticking, anchors: see there.
         energy, barrier, held: [J], (1), with friction and without, and of contacts that stick.
         least: [m], (1), smallest gap of the candidates, and closest: (2), the shapes that have it.
-        taken: [J], (1), by friction since the step began.
+        dissipated: [J], (1), by friction since the step began.
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
         acts: [1], (K), 0 while a combination does not touch.  can_rest: whether that is so in some phase.
@@ -153,7 +153,7 @@ class Barrier:
         self.candidates, self.sticking = Candidates(arena, capacity), Sticking(arena, n_most)
         self.anchors = _Anchors(arena, n_most)
         self.energy, self.barrier, self.held, self.least = (arena.single.slot() for _ in range(4))
-        self.taken, self.crowded, self.touching = arena.single.slots(3)
+        self.dissipated, self.crowded, self.touching = arena.single.slots(3)
         self.closest = arena.slot(2)
         self.pattern = tables.bodies.slot()
         self.notes = Notes(arena)
@@ -163,7 +163,7 @@ class Barrier:
 
     def clear(self):
         """Nothing has stuck yet."""
-        for slot in (self.anchors.count, self.held, self.taken):
+        for slot in (self.anchors.count, self.held, self.dissipated):
             slot.write(np.zeros((1, 1, 1)))
 
     def _features(self, host: Surfaces, arena: Arena):

@@ -38,7 +38,7 @@ class Forces:
             are, see external.py.
         account: work done since the start, and power now.
         drives_links: whether signals drive forces on links.
-        stored: [J] in springs, cables and bushings, where they were loaded last.
+        potential: [J] in springs, cables and bushings, where they were loaded last.
     """
 
     _data_oriented = True
@@ -76,7 +76,7 @@ class Forces:
         on_joints = {"constant"} if self.joint_wrenches.n else set()
         self.drives_links = bool(driven & ({"wrench_force", "wrench_torque"} | on_joints))
         self.account = Account(arena)
-        self.stored = arena.single.slot()
+        self.potential = arena.single.slot()
 
 
 def laws_of(model: Model) -> dict[str, np.ndarray]:

@@ -30,15 +30,15 @@ def act_of_drag(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     none = Vec3(zero, zero, zero)
     link = u.link_b.at(k)
     x, _, v = world_point(t, s, w, link, u.point.load(w, k))
-    force, torque, taken, given = act_of_medium(u, w, k, v, s.v.load(w, link).angular)
-    return force, torque, none, x, taken, given, zero
+    force, torque, dissipated, supplied = act_of_medium(u, w, k, v, s.v.load(w, link).angular)
+    return force, torque, none, x, dissipated, supplied, zero
 
 
 def act_of_medium(u, w, k, v, spin):
     """What drag k does at both velocities, of its point and of turning, and what it takes and gives [W] (inside kernels)."""
     (force, _law, _along, _across), (torque, *_turning) = drags_of(u, w, k, v, spin)
-    given = force.dot(Vec3(*(u.arena.zero() + x for x in u.wind.load(w, k).parts)))
-    return force, torque, local(given - force.dot(v) - torque.dot(spin)), given
+    supplied = force.dot(Vec3(*(u.arena.zero() + x for x in u.wind.load(w, k).parts)))
+    return force, torque, local(supplied - force.dot(v) - torque.dot(spin)), supplied
 
 
 def drags_of(u, w, k, v, spin):

@@ -17,23 +17,23 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     """Forces on links, their powers, and what they store.
 
     Reads:  fo.on_links, s.{R, o, v, origin}
-    Writes: s.external, fo.{account.power, stored}
+    Writes: s.external, fo.{account.power, potential}
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
     dissipated = zero
     supplied = zero
-    stored = zero
+    potential = zero
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
     for u in ti.static(fo.on_links):
         for k in range(u.n):
-            force, couple, x_a, x_b, taken, given, kept = u.act(t, u, s, w, k)
+            force, couple, x_a, x_b, loss, gain, energy = u.act(t, u, s, w, k)
             if ti.static(not u.by_rows):
                 add_force(s, w, u.link_a.at(k), x_a, -force, -couple)
                 add_force(s, w, u.link_b.at(k), x_b, force, couple)
-            dissipated = dissipated + taken
-            supplied = supplied + given
-            stored = stored + kept
+            dissipated = dissipated + loss
+            supplied = supplied + gain
+            potential = potential + energy
     fo.account.set_power(w, dissipated, supplied)
-    fo.stored.store(w, 0, stored)
+    fo.potential.store(w, 0, potential)

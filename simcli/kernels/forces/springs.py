@@ -30,8 +30,8 @@ def act_of_spring(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i3
     x_a, p_a, v_a = world_point(t, s, w, u.link_a.at(k), u.point_a.load(w, k))
     x_b, p_b, v_b = world_point(t, s, w, u.link_b.at(k), u.point_b.load(w, k))
     length, rate, along = length_along(p_b - p_a, v_b - v_a)
-    law, taken, acts = spring_law(u, w, k, length, rate)
-    return along * select(acts, law.force, zero), Vec3(zero, zero, zero), x_a, x_b, taken, zero, law.energy
+    law, dissipated, acts = spring_law(u, w, k, length, rate)
+    return along * select(acts, law.force, zero), Vec3(zero, zero, zero), x_a, x_b, dissipated, zero, law.energy
 
 
 @ti.func
@@ -42,8 +42,8 @@ def act_of_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     Writes: u.force of the spring
     """
     zero = t.arena.zero()
-    taken = zero
-    stored = zero
+    dissipated = zero
+    potential = zero
     k = u.spring.at(m)
     if m == u.first.at(k):
         length = zero
@@ -54,10 +54,10 @@ def act_of_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
             rate = rate + part_rate
         law, power, acts = spring_law(u, w, k, length, rate)
         u.force.store(w, k, select(acts, law.force, zero))
-        taken = power
-        stored = law.energy
+        dissipated = power
+        potential = law.energy
     _length, _rate, along, x_a, x_b = measure_segment(t, u, s, w, m)
-    return along * u.force.load(w, k), Vec3(zero, zero, zero), x_a, x_b, taken, zero, stored
+    return along * u.force.load(w, k), Vec3(zero, zero, zero), x_a, x_b, dissipated, zero, potential
 
 
 @ti.func
@@ -123,5 +123,5 @@ def spring_law(u: Springs, w, k, length, rate):
     tension = local(stretch * stiffness + rate * damping)
     elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
     acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
-    taken = local(select(acts, damping * rate, -elastic) * rate)
-    return Response(-tension, stiffness, damping, stretch * elastic * 0.5, rate * rate * damping * 0.5), taken, acts
+    dissipated = local(select(acts, damping * rate, -elastic) * rate)
+    return Response(-tension, stiffness, damping, stretch * elastic * 0.5, rate * rate * damping * 0.5), dissipated, acts

@@ -80,12 +80,12 @@ def effort_over(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
 def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
     """[J] stored in the springs, cables, torsion springs and soft limits, after `load_links`.
 
-    Reads: fo.stored, torsion springs and soft limits, s.q
+    Reads: fo.potential, torsion springs and soft limits, s.q
     """
     zero = t.arena.zero()
     total = zero
     if ti.static(fo.has_external):
-        total = total + fo.stored.load(w, 0)
+        total = total + fo.potential.load(w, 0)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         if ti.static(fo.has_torsion):

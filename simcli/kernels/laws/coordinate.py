@@ -58,13 +58,13 @@ def foresee_again(stiffness, gain, moved, gained, b):
 
 def constant_law(fo, w, d):
     """Applied effort of a dof."""
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     return Response(none + fo.constant.load(w, d), none, none, none, none)
 
 
 def damper_law(fo, w, d, v):
     """Viscous damping of a dof."""
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     c = local(none + fo.damping.load(w, d))
     return Response(-(v * c), none, c, none, v * v * c * 0.5)
 
@@ -86,7 +86,7 @@ def bound_law(fo, w, d, x, v):
     Source: joint limits of the Newton engine, which go before the drive. No deviation.
     """
     lower, upper = fo.soft_lower.load(w, d), fo.soft_upper.load(w, d)
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     over = local(select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x)
     acts = local((x < lower) | (x > upper))
     k = select(acts, none + fo.soft_stiffness.load(w, d), none)
@@ -96,7 +96,7 @@ def bound_law(fo, w, d, x, v):
 
 def torsion_law(fo, w, d, x):
     """Torsion springs of a dof."""
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     k, turn = fo.torsion.load(w, d), local(fo.torsion_rest.load(w, d) - x)
     return Response(turn * k, none + k, none, turn * turn * k * 0.5 + fo.torsion_energy.load(w, d), none)
 
@@ -106,7 +106,7 @@ def servo_law(fo, w, d, x, v):
 
     F = driving + k (target - x) + c (target_rate - v)
     """
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     effort, k, c, energy, loss = local(none + fo.driving.load(w, d)), none, none, none, none
     if fo.has_drives:
         k, c = local(none + fo.stiffness.load(w, d)), local(none + fo.rate_gain.load(w, d))
@@ -118,7 +118,7 @@ def servo_law(fo, w, d, x, v):
 
 def turn_law(fo, w, d, error):
     """Spring of the drive of a ball, along one of its dofs, by what it lacks to its target, a part of a rotation vector."""
-    none = fo.stored.arena.zero()
+    none = fo.potential.arena.zero()
     k = local(none + fo.ball_stiffness.load(w, d))
     return Response(error * k, k, none, error * error * k * 0.5, none)
 

@@ -26,14 +26,14 @@ def find_energy(p: ti.template(), w: ti.i32, x: ti.template(), alpha: ti.templat
     """
     extend(p.rows, x, w, 1.0)
     _worst = find_residuals(p.rows, x, w)
-    stored = p.gradient.arena.zero()
+    elastic = p.gradient.arena.zero()
     for r in range(p.n_rows):
         phi = p.rows.residual.load(w, r)
-        stored = stored + phi * phi * p.stiffness.load(w, r) * 0.5
+        elastic = elastic + phi * phi * p.stiffness.load(w, r) * 0.5
     if ti.static(p.arap.n > 0):
-        stored = stored + find_arap(p.arap, w, x)
-    p.elastic.store(w, 0, stored)
-    total = stored
+        elastic = elastic + find_arap(p.arap, w, x)
+    p.elastic.store(w, 0, elastic)
+    total = elastic
     if ti.static(p.laws.n > 0):
         total = total + find_laws(p, w, alpha)
     if ti.static(p.n_lengths > 0):

@@ -177,8 +177,8 @@ def work_of_drags(c: ti.template(), w: ti.i32):
     Writes: c.drags.{force, force_before}
     """
     d = c.drags
-    taken = c.tables.arena.zero()
-    given = c.tables.arena.zero()
+    dissipated = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
     h = c.constants.load(w, H)
     for n in range(d.n):
         force, _law, _along, _across = resist(c, w, n, c.potential.rows.x)
@@ -186,7 +186,7 @@ def work_of_drags(c: ti.template(), w: ti.i32):
         weight = c.step.weight.load(w, d.columns.link_b.at(n // DRAG_PARTS))
         mean = mean_vector(d, w, n, weight)
         blown = wind_of_drag(c, w, n) * h
-        taken = taken - mean.dot(way_of_drag(c, w, n, c.potential.rows.x, c.step.start) - blown)
-        given = given + mean.dot(blown)
+        dissipated = dissipated - mean.dot(way_of_drag(c, w, n, c.potential.rows.x, c.step.start) - blown)
+        supplied = supplied + mean.dot(blown)
         store_vector(d.force_before, w, 3 * n, force)
-    return taken, given
+    return dissipated, supplied

@@ -150,21 +150,21 @@ def add_holds(c: ti.template(), w: ti.i32):
 
 @ti.func
 def work_of_holds(c: ti.template(), w: ti.i32):
-    """[J], given in the step, see `work_of_step`.
+    """[J], supplied in the step, see `work_of_step`.
 
     Reads:  c.potential.rows.x, c.step.{start, weight}, c.holds
     Writes: c.holds.{force, force_before}
     """
     s = c.holds
-    given = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
     for n in range(c.holds.n):
         i = _held(c.holds, n)
         x = c.potential.rows.x.load(w, i)
         s.force.store(w, n, (s.aim.load(w, n) - x) * s.stiffness.load(w, n))
         force = mean_force(s.force, s.force_before, w, n, c.step.weight.load(w, s.body.at(n // AFFINE_DOFS)))
-        given = given + force * (x - c.step.start.load(w, i))
+        supplied = supplied + force * (x - c.step.start.load(w, i))
         s.force_before.store(w, n, s.force.load(w, n))
-    return given
+    return supplied
 
 
 def _held(s: Holds, n):

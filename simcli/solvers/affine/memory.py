@@ -22,8 +22,8 @@ from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.drags import BodyDrags
 from simcli.solvers.affine.frames import affine_ends
-from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
+from simcli.solvers.affine.kinematic_bodies import AffineKinematicBodies
 from simcli.solvers.affine.newton import pulls
 from simcli.solvers.affine.programs import frame_of_affine
 from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins, affine_stores
@@ -124,7 +124,7 @@ class AffineCore:
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
         pushes_thin: whether wrenches may act on bodies that lack inertia.
-        given: bodies that move as prescribed.  holds: soft holds.  drags: of a medium.
+        kinematic: bodies that move as prescribed.  holds: soft holds.  drags: of a medium.
         restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         anew, ages, summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
@@ -152,7 +152,7 @@ class AffineCore:
         self.holds = Holds(model, blocks_of(model), self.tables, arena)
         self.drags = BodyDrags(self.forces.drags, model, self.potential.matrix, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
-        self.given = Given(model, self.potential.matrix, self.tables, arena)
+        self.kinematic = AffineKinematicBodies(model, self.potential.matrix, self.tables, arena)
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)
@@ -231,7 +231,7 @@ class AffineCore:
         self.accumulators.clear()
         self.probed.clear()
         self.step.clear()
-        self.given.clear()
+        self.kinematic.clear()
         self.potential.laws.clear()
         self.loops.clear()
         if self.touches:

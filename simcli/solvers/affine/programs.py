@@ -28,8 +28,16 @@ from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repea
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.bdf_restart import begin_anew, find_restarts, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags
-from simcli.solvers.affine.given import arrive, go_straight, keep_pulls, let_arrive, prescribe_bodies, stay, take_given
 from simcli.solvers.affine.holds import find_aims
+from simcli.solvers.affine.kinematic_bodies import (
+    arrive,
+    go_straight,
+    keep_pulls,
+    let_arrive,
+    prescribe_bodies,
+    stay,
+    take_kinematic,
+)
 from simcli.solvers.shared.frames import end_step, has_steps, is_start
 from simcli.solvers.shared.sampling import sampling
 
@@ -64,7 +72,7 @@ STEPS = {"bdf1": bdf1, "bdf2": bdf2}
 
 def start(c) -> tuple:
     """The start of a run, which a frame shows: see above."""
-    still = stages.stand_still, when(c.signals.n, stages.follow_start), stages.aim, when(c.given.n, stay)
+    still = stages.stand_still, when(c.signals.n, stages.follow_start), stages.aim, when(c.kinematic.n, stay)
     evaluated = newton.begin_search, trial(c, begins=True)
     opened = stages.count_anew, stages.begin, *sampling(c), still, evaluated, stages.open_step, stages.measure_lengths
     tried = stages.choose_trial, minimum(c), stages.find_motion, stages.find_multipliers
@@ -83,11 +91,11 @@ def minimum(c) -> tuple:
     quiet = when(c.step.has_quasi_static, stages.come_to_rest)
     drags = when(c.drags.n, aim_drags)
     flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, drags, stages.fall
-    aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, prescribe_bodies)
+    aims = stages.aim, when(c.holds.n, find_aims), when(c.kinematic.n, prescribe_bodies)
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))
     iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
-    held = when(c.given.n, direction.linearise, _derivatives(c), keep_pulls)
+    held = when(c.kinematic.n, direction.linearise, _derivatives(c), keep_pulls)
     return flight, aims, newton.begin_search, first, iterations, newton.end_search, held
 
 
@@ -98,7 +106,7 @@ def _derivatives(c) -> tuple:
 
 def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
-    hessian = _derivatives(c), when(c.given.n, take_given), direction.factorize
+    hessian = _derivatives(c), when(c.kinematic.n, take_kinematic), direction.factorize
     return (direction.linearise, repeat(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
             direction.measure_direction, when(c.potential.laws.n, direction.cut_at_limits))  # fmt: skip
 
@@ -111,7 +119,7 @@ def trial(c, begins: bool = False) -> tuple:
         c: core of the run.
         begins: whether it is the first one of a step.
     """
-    way, there = (newton.find_way, when(c.given.n, go_straight)), (newton.take_way, when(c.given.n, arrive))
+    way, there = (newton.find_way, when(c.kinematic.n, go_straight)), (newton.take_way, when(c.kinematic.n, arrive))
     if not c.touches:
         return way, there, newton.find_energies
     arcs = repeat(way, newton.search_contacts, newton.cut_way, there, at_most=MOST_ARCS, wanted=newton.is_cut)
@@ -127,4 +135,4 @@ def halvings(c) -> Repeat:
 def settlement(c) -> tuple:
     """Take the point. Where hard limits still give, their forces are raised, and the search goes on."""
     raised = when(c.potential.laws.n, only(newton.has_arrived, newton.raise_forces))
-    return newton.accept_step, raised, when(c.given.n, let_arrive), newton.count_iteration
+    return newton.accept_step, raised, when(c.kinematic.n, let_arrive), newton.count_iteration

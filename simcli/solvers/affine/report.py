@@ -15,14 +15,14 @@ from simcli.kernels.potentials.bdf_history import energy_of_armature
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
-from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
+from simcli.solvers.affine.kinematic_bodies import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
+from simcli.solvers.shared.energy_balance import write_energies
 from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
-from simcli.solvers.shared.ledger import write_energies
 from simcli.solvers.shared.sampling import distances, needs_joints, place_probed, see, sensors_of
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
@@ -67,7 +67,7 @@ def affine_shows(c) -> tuple[tuple, tuple]:
     r = c.reports
     motions = (*when(r["bodies"], show_points, report_stretches), *when(r["body_qdd"], report_affine_accelerations),
                *when(r["joints"], show_joints, show_coordinates, show_joint_accelerations, _report_efforts))  # fmt: skip
-    wrenches = when(r["wrenches"], _report_wrenches, *when(c.given.n, report_holds))
+    wrenches = when(r["wrenches"], _report_wrenches, *when(c.kinematic.n, report_holds))
     rods = when(r["joints"] and c.loops.n_rods, show_rods)
     return motions, (*wrenches, *rods, report_diagnostics, *when(r["contacts"], report_touches))
 
@@ -138,7 +138,7 @@ def _report_efforts(c: ti.template(), w: ti.i32):
 def report_affine_drives(c: ti.template(), w: ti.i32):
     """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
 
-    Reads:  c.potential.laws, c.forces.constant, c.given
+    Reads:  c.potential.laws, c.forces.constant, c.kinematic
     Writes: c.accumulators.drives.{effort, power}
     """
     y = c.potential.laws
@@ -319,10 +319,10 @@ def _renew_contacts(c, w):
     renew(c.barrier, w, c.potential.rows.next_x)
 
 
-@needs.ledger
+@needs.energy_balance
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.
+    """The energy balance: ENERGY columns. What the formula of the step takes is the drift.
 
     Reads:  c.potential, c.forces.account.work
     Writes: c.total_start, c.rows.energy

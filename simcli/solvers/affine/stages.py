@@ -20,8 +20,8 @@ from simcli.kernels.potentials.potential_terms import carried_on, mean_force
 from simcli.kernels.potentials.springs import extrapolate_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags
-from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
+from simcli.solvers.affine.kinematic_bodies import follow_kinematic, give_rates
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import LEAN, steps_before
@@ -278,7 +278,7 @@ def account(c: ti.template(), w: ti.i32):
     """Work of the step, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.drags, c.potential
+    Writes: c.forces.account.work, c.step.force_before, c.kinematic, c.holds, c.drags, c.potential
     """
     z = c.step
     supplied = c.tables.arena.zero()
@@ -303,7 +303,7 @@ def _with_drags(c, w, dissipated, supplied):
 
 def gives(c) -> tuple:
     """What puts work in, besides forces and energies."""
-    return *when(c.holds.n, work_of_holds), *when(c.given.n, follow_given)
+    return *when(c.holds.n, work_of_holds), *when(c.kinematic.n, follow_kinematic)
 
 
 def takes(c) -> tuple:
@@ -314,15 +314,15 @@ def takes(c) -> tuple:
 @ti.func
 def _taken_by_rest(c: ti.template(), w: ti.i32):
     z = c.step
-    taken = c.tables.arena.zero()
+    dissipated = c.tables.arena.zero()
     for i in range(c.potential.n):
         way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS)
-        taken = taken + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // AFFINE_DOFS))
-    return taken
+        dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // AFFINE_DOFS))
+    return dissipated
 
 
 def _taken_by_friction(c, w):
-    return select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), c.tables.arena.zero())
+    return select(c.health.load(w, 0) == 0.0, c.barrier.dissipated.load(w, 0), c.tables.arena.zero())
 
 
 @ti.func

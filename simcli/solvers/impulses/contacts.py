@@ -49,7 +49,7 @@ class Contacts:
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
         rounding_bound: [m], (C), what rounding may make of a gap; 0 where it is compliant.
-        stored: [J], (1), see `contact_energy`.
+        potential: [J], (1), see `contact_energy`.
     """
 
     _data_oriented = True
@@ -65,7 +65,7 @@ class Contacts:
         self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
         self.taken, self.slid, self.bounces, self.target = items.slots(4)
         self.bend, self.bent, self.rounding_bound = items.slots(3)
-        self.stored = arena.single.slot()
+        self.potential = arena.single.slot()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
@@ -326,9 +326,9 @@ def contact_energy(k: ti.template(), w: ti.i32):
     """[J] stored in compliant contacts of the last step, where it ended: gap^2 / (2 compliance) of an overlap.
 
     Reads:  k.collider
-    Writes: k.stored
+    Writes: k.potential
     """
-    k.stored.store(w, 0, k.collider.arena.zero())
+    k.potential.store(w, 0, k.collider.arena.zero())
     for lane in range(k.collider.lanes):
         for c in range(contacts_of(k.collider, w, lane)):
             combination = whole_of(k.collider.contacts.combination, w, lane, c)
@@ -336,8 +336,8 @@ def contact_energy(k: ti.template(), w: ti.i32):
             gap = ti.min(one(k.collider.contacts.reach, w, lane, c), 0.0)
             if compliance > 0.0:
                 energy = gap * gap * 0.5 / compliance * one(k.collider.acts, w, lane, combination)
-                put(k.stored, w, lane, 0, one(k.stored, w, lane, 0) + energy)
-    return k.stored.load(w, 0)
+                put(k.potential, w, lane, 0, one(k.potential, w, lane, 0) + energy)
+    return k.potential.load(w, 0)
 
 
 @ti.func

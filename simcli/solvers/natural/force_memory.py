@@ -51,7 +51,7 @@ class CoordinateForces:
         self.is_mixed = self.n + self.n_yielding > 0
         self.acts, self.pull = items.slot(), arena.slot(rows.n)
         self.has_frames = len(rows.site_start) > 1
-        self.of_frames, (self.taken, self.given) = arena.slot(rows.n), arena.single.slots(2)
+        self.of_frames, (self.dissipated, self.supplied) = arena.slot(rows.n), arena.single.slots(2)
         self.gravity = tables.column(_weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)

@@ -237,14 +237,14 @@ def response_now(c: ti.template(), w: ti.i32, k: ti.i32):
     """
     zero = c.tables.arena.zero()
     found = Response.none(zero)
-    taken = zero
+    dissipated = zero
     acts = zero == 0.0
     inertia = zero
     x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
     v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
     if ti.static(c.pushes.has_springs):
         if c.pushes.spring.at(k) >= 0:
-            found, taken, acts = spring_law(c.forces.springs, w, c.pushes.spring.at(k), x, v)
+            found, dissipated, acts = spring_law(c.forces.springs, w, c.pushes.spring.at(k), x, v)
     if ti.static(c.pushes.has_laws):
         n = c.pushes.law.at(k)
         if n >= 0:
@@ -255,7 +255,7 @@ def response_now(c: ti.template(), w: ti.i32, k: ti.i32):
             laws.drive_now.store(w, n, drive.force)
             laws.rest_now.store(w, n, rest.force)
             found = drive + rest
-    return found, taken, acts, inertia
+    return found, dissipated, acts, inertia
 
 
 @ti.func
@@ -279,8 +279,8 @@ def add_work(c: ti.template(), w: ti.i32):
 @ti.func
 def _add_spring_power(c: ti.template(), w: ti.i32, k: ti.i32):
     if c.pushes.spring.at(k) >= 0:
-        _law, taken, _acts, _inertia = response_now(c, w, k)
-        c.forces.account.add_power(w, taken, c.tables.arena.zero())
+        _law, dissipated, _acts, _inertia = response_now(c, w, k)
+        c.forces.account.add_power(w, dissipated, c.tables.arena.zero())
 
 
 @needs.soft_laws
@@ -291,8 +291,8 @@ def _add_law_power(c: ti.template(), w: ti.i32, k: ti.i32):
         zero = c.tables.arena.zero()
         rate = c.steps.rows.rate.load(w, c.pushes.row.at(k))
         h = c.constants.load(w, H)
-        given, taken = split_power(c.bound.system.laws, c.forces, w, n, rate, rate, h, zero, zero == 0.0)
-        c.forces.account.add_power(w, taken, given)
+        supplied, dissipated = split_power(c.bound.system.laws, c.forces, w, n, rate, rate, h, zero, zero == 0.0)
+        c.forces.account.add_power(w, dissipated, supplied)
 
 
 @needs.pushes

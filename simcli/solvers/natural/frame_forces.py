@@ -43,8 +43,8 @@ def push_frames(c: ti.template(), w: ti.i32):
     f = c.steps.rows.frames
     zero = c.tables.arena.zero()
     find_frames(f, c.steps.rows.next_x, c.steps.rows.v, w)
-    p.taken.store(w, 0, zero)
-    p.given.store(w, 0, zero)
+    p.dissipated.store(w, 0, zero)
+    p.supplied.store(w, 0, zero)
     for i in range(c.steps.rows.n):
         p.of_frames.store(w, i, zero)
     for k in range(c.forces.bushings.n):
@@ -64,10 +64,10 @@ def _push_bushing(c: ti.template(), w: ti.i32, k: ti.i32):
     u = c.forces.bushings
     gap = gap_in_pair(f.number, w, k)
     sides = [(axes_in_pair(f.number, w, k, side), spin_in_pair(f, w, k, side)) for side in range(2)]
-    force, couple, taken, _energy = act_between_frames(u, w, k, (gap, gap_in_pair(f.rate, w, k)), sides)
+    force, couple, dissipated, _energy = act_between_frames(u, w, k, (gap, gap_in_pair(f.rate, w, k)), sides)
     arm_a, arm_b = arms_of(u, w, k, gap)
     act_on(f, w, k, force, -(couple + arm_a.cross(force)), couple + arm_b.cross(force))
-    c.pushes.taken.store(w, 0, c.pushes.taken.load(w, 0) + taken)
+    c.pushes.dissipated.store(w, 0, c.pushes.dissipated.load(w, 0) + dissipated)
 
 
 @needs.drags_of_links
@@ -75,10 +75,11 @@ def _push_bushing(c: ti.template(), w: ti.i32, k: ti.i32):
 def _push_drag(c: ti.template(), w: ti.i32, k: ti.i32):
     f = c.steps.rows.frames
     p = c.forces.bushings.n + k
-    force, torque, taken, given = act_of_medium(c.forces.drags, w, k, gap_in_pair(f.rate, w, p), spin_in_pair(f, w, p, 1))
+    v, spin = gap_in_pair(f.rate, w, p), spin_in_pair(f, w, p, 1)
+    force, torque, dissipated, supplied = act_of_medium(c.forces.drags, w, k, v, spin)
     act_on(f, w, p, force, torque * 0.0, torque)
-    c.pushes.taken.store(w, 0, c.pushes.taken.load(w, 0) + taken)
-    c.pushes.given.store(w, 0, c.pushes.given.load(w, 0) + given)
+    c.pushes.dissipated.store(w, 0, c.pushes.dissipated.load(w, 0) + dissipated)
+    c.pushes.supplied.store(w, 0, c.pushes.supplied.load(w, 0) + supplied)
 
 
 @ti.func
@@ -176,4 +177,4 @@ def add_frame_power(c: ti.template(), w: ti.i32):
 
     Writes: c.forces.account.power
     """
-    c.forces.account.add_power(w, c.pushes.taken.load(w, 0), c.pushes.given.load(w, 0))
+    c.forces.account.add_power(w, c.pushes.dissipated.load(w, 0), c.pushes.supplied.load(w, 0))

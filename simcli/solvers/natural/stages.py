@@ -19,7 +19,7 @@ from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.ledger import load_external
+from simcli.solvers.shared.energy_balance import load_external
 from simcli.solvers.tree.integrators import H, book_efforts
 
 
@@ -140,7 +140,7 @@ def load_midpoint(c: ti.template(), w: ti.i32):
     place_all(c.tables, c.state, w)
 
 
-@needs.ledger
+@needs.energy_balance
 def _load_start(c, w):
     load_external(c, w)
 

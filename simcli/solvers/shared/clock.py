@@ -7,7 +7,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.model.signals.timed import depends_on_time
 from simcli.model.tables import Model
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.ledger import close_account, open_account
+from simcli.solvers.shared.energy_balance import close_account, open_account
 from simcli.solvers.tree.integrators import H
 
 # Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.

@@ -31,10 +31,10 @@ from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
+from simcli.solvers.shared.energy_balance import EXTREMES, powers, spins, stores
 from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
 from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
 from simcli.solvers.shared.probes.aside import Aside
 from simcli.solvers.shared.probes.loop_guard import LoopGuard
@@ -99,9 +99,9 @@ class Core:
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_maximal: whether every body stands by itself, in maximal coordinates.
-        keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
+        keeps_account: whether the ledger takes work by the trapezoidal rule (energy_balance.py).
         closes_every_step: whether signals drive what does that work.
-        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see ledger.py.
+        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see energy_balance.py.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """

@@ -31,7 +31,7 @@ from simcli.solvers.shared.contacts.report import (
     note_step,
     report_contacts,
 )
-from simcli.solvers.shared.ledger import energies, find_power, note_energies, open_account, write_energies
+from simcli.solvers.shared.energy_balance import energies, find_power, note_energies, open_account, write_energies
 from simcli.solvers.shared.probes.aside import set_aside
 from simcli.solvers.shared.probes.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
@@ -167,7 +167,7 @@ def find_cause(c: ti.template(), w: ti.i32, code: ti.template()):
 
 @ti.func
 def report(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """One frame, after `advance`: what its list has, and the ledger.
+    """One frame, after `advance`: what its list has, and the energy balance.
 
     Reads:  c
     Writes: c.rows
@@ -231,7 +231,7 @@ def _report_applied(c, w):
     report_applied_efforts(c.loops, c.forces.joint_wrenches, c.rows, w)
 
 
-@needs.ledger
+@needs.energy_balance
 def _report_ledger(c, w, steps):
     (_balance if c.energy_every == 1 else _balance_now_and_then)(c, w, steps)
 
@@ -273,7 +273,7 @@ def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
 
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The energy ledger.
+    """The energy balance.
 
     Reads:  c.state, c.forces
     Writes: c.total_start, c.rows.energy

@@ -1,4 +1,4 @@
-"""Work of prescribed motions, for the ledger: the forces that hold what they prescribe, times the ways of it.
+"""Work of prescribed motions, for the energy balance: the forces that hold what they prescribe, times the ways of it.
 
     power        force times velocity, where a step ends or an instant is shown
     step         force times way; of kinematic bodies in a smooth step of natural coordinates, whose forces act by the
@@ -6,7 +6,7 @@
     projection   impulse times mean velocity
 
 Stages and what they call; rows/memory.py says what `c` holds. Steps of generalized_alpha: `solvers/natural/alpha/work.py`;
-affine bodies: `solvers/affine/given.py:follow_given`.
+affine bodies: `solvers/affine/kinematic_bodies.py:follow_kinematic`.
 """
 
 from simcli.kernels.forces.account import SUPPLIED

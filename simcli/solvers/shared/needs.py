@@ -92,7 +92,6 @@ moved_residuals = _something(lambda c: c.pushes.n_yielding + c.bound.system.n_pr
 stresses = _something(lambda c: c.steps.rows.bends)
 prescribed_coordinates = _something(lambda c: c.steps.rows.has_prescribed)
 
-given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
 drags = _something(lambda c: c.drags.n > 0)
 holds = _something(lambda c: c.holds.n > 0)
 thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
@@ -105,6 +104,6 @@ loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (h
 short_accounts = _something(lambda c: c.closes_every_step)
 
 guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
-ledger = _something(lambda c: c.reports["energy"])
+energy_balance = _something(lambda c: c.reports["energy"])
 extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])

@@ -47,8 +47,8 @@ from simcli.solvers.rows.stages import (
     shift_multipliers,
     solve_system,
 )
+from simcli.solvers.shared.energy_balance import load_external
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
-from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.probes.measures import probe_step

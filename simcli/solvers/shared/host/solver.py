@@ -23,6 +23,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.shared.core import Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
+from simcli.solvers.shared.energy_balance import close, open_new
 from simcli.solvers.shared.frames import find_cause, judge, report
 from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.shared.host.endings import ending
@@ -34,7 +35,6 @@ from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, 
 from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
-from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.probes.loop_guard import exchange_momenta
 from simcli.solvers.shared.probes.measures import further, seeing
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout

@@ -30,7 +30,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared import needs
 
 
-class Given(KinematicBodies):
+class AffineKinematicBodies(KinematicBodies):
     """The bodies that move as prescribed.
 
     Args:
@@ -66,19 +66,19 @@ class Given(KinematicBodies):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
-def unknown_of(g: Given, n):
-    """Coordinate n of the given ones among all (inside kernels)."""
+def unknown_of(g: AffineKinematicBodies, n):
+    """Coordinate n of the kinematic ones among all (inside kernels)."""
     return g.body.at(n // AFFINE_DOFS) * AFFINE_DOFS + n % AFFINE_DOFS
 
 
 @ti.func
 def prescribe_bodies(c: ti.template(), w: ti.i32):
-    """Where the given bodies shall be at the end of the step.
+    """Where the kinematic bodies shall be at the end of the step.
 
     Reads:  c.step.{start, alpha, weight}, c.motions
-    Writes: c.given.{goal, moving, reached, rate, spin}, c.step.target
+    Writes: c.kinematic.{goal, moving, reached, rate, spin}, c.step.target
     """
-    g = c.given
+    g = c.kinematic
     z = c.step
     zero = c.tables.arena.zero()
     for k in range(g.n):
@@ -106,23 +106,23 @@ def prescribe_bodies(c: ti.template(), w: ti.i32):
 
 @ti.func
 def stay(c: ti.template(), w: ti.i32):
-    """Let the given bodies be where they are, at t = 0.
+    """Let the kinematic bodies be where they are, at t = 0.
 
     Reads:  c.step.start
-    Writes: c.given.goal
+    Writes: c.kinematic.goal
     """
-    for n in range(c.given.n_unknowns):
-        c.given.goal.store(w, n, c.step.start.load(w, unknown_of(c.given, n)))
+    for n in range(c.kinematic.n_unknowns):
+        c.kinematic.goal.store(w, n, c.step.start.load(w, unknown_of(c.kinematic, n)))
 
 
 @ti.func
 def expect(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Let the inertia of a given body be that of its rates, v - v_h, whether these are those of the formula or not.
+    """Let the inertia of a kinematic body be that of its rates, v - v_h, whether these are those of the formula or not.
 
-    Reads:  c.given, c.step.{past, alpha}
+    Reads:  c.kinematic, c.step.{past, alpha}
     Writes: c.step.target
     """
-    g = c.given
+    g = c.kinematic
     z = c.step
     for m in range(4):
         at = AFFINE_DOFS * g.body.at(k) + 3 * m
@@ -133,7 +133,7 @@ def expect(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def rate_of(g: ti.template(), w: ti.i32, k: ti.i32, m: ti.i32, x: ti.template()):
-    """Rate of the position (m = 0) or of a vector of given body k, where that is x at the end of the step."""
+    """Rate of the position (m = 0) or of a vector of kinematic body k, where that is x at the end of the step."""
     rate = vector_at(g.rate, w, 3 * k)
     arm = x * 1.0  # a copy
     if m == 0:
@@ -147,50 +147,50 @@ def rate_of(g: ti.template(), w: ti.i32, k: ti.i32, m: ti.i32, x: ti.template())
 def arrive(c: ti.template(), w: ti.i32):
     """Let what moves as prescribed arrive to the bit, in worlds that take a whole direction.
 
-    Reads:  c.step.{length, size}, c.given.goal
+    Reads:  c.step.{length, size}, c.kinematic.goal
     Writes: c.potential.rows.next_x
     """
     there = c.potential.rows.next_x
     whole = (c.step.length.load(w, 0) == 1.0) & (c.step.size.load(w, 0) < ti.math.inf)  # there is a direction
-    for n in range(c.given.n_unknowns):
-        i = unknown_of(c.given, n)
-        there.store(w, i, select(whole, c.given.goal.load(w, n), there.load(w, i)))
+    for n in range(c.kinematic.n_unknowns):
+        i = unknown_of(c.kinematic, n)
+        there.store(w, i, select(whole, c.kinematic.goal.load(w, n), there.load(w, i)))
 
 
 @ti.func
 def go_straight(c: ti.template(), w: ti.i32):
     """What moves as prescribed goes a part of what is left of its way.
 
-    Reads:  c.step.length, c.given.goal, c.potential.rows.x
+    Reads:  c.step.length, c.kinematic.goal, c.potential.rows.x
     Writes: c.step.way
     """
     length = c.step.length.load(w, 0)
-    for n in range(c.given.n_unknowns):
-        i = unknown_of(c.given, n)
-        c.step.way.store(w, i, (c.given.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
+    for n in range(c.kinematic.n_unknowns):
+        i = unknown_of(c.kinematic, n)
+        c.step.way.store(w, i, (c.kinematic.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
 
 
 @ti.func
 def let_arrive(c: ti.template(), w: ti.i32):
     """What it takes prescribed bodies to arrive is no matter of descent.
 
-    Reads:  c.given.goal, c.potential.rows.x
+    Reads:  c.kinematic.goal, c.potential.rows.x
     Writes: c.step.bound
     """
     left = c.tables.arena.zero()
-    for n in range(c.given.n_unknowns):
-        left = ti.max(left, ti.abs(c.given.goal.load(w, n) - c.potential.rows.x.load(w, unknown_of(c.given, n))))
+    for n in range(c.kinematic.n_unknowns):
+        left = ti.max(left, ti.abs(c.kinematic.goal.load(w, n) - c.potential.rows.x.load(w, unknown_of(c.kinematic, n))))
     bound = c.step.bound.load(w, 0)
     c.step.bound.store(w, 0, select(left > 0.0, bound + ti.math.inf, bound))
 
 
 @ti.func
-def take_given(c: ti.template(), w: ti.i32):
-    """Take the given coordinates out of the system: they move by what is left of their ways, and the others know.
+def take_kinematic(c: ti.template(), w: ti.i32):
+    """Take the prescribed coordinates out of the system: they move by what is left of their ways, and the others know.
 
     Writes: c.potential.{gradient, matrix}
     """
-    g = c.given
+    g = c.kinematic
     p = c.potential
     values = p.matrix.factor.value
     one = c.tables.arena.zero() + 1.0
@@ -207,26 +207,26 @@ def take_given(c: ti.template(), w: ti.i32):
 
 @ti.func
 def keep_pulls(c: ti.template(), w: ti.i32):
-    """What it takes to hold the given bodies where the step ends, before `take_given`.
+    """What it takes to hold the kinematic bodies where the step ends, before `take_kinematic`.
 
     The last displacement of Newton's method is below its tolerance, but times the stiffness of a joint it is a large force.
 
     Reads:  c.potential.gradient
-    Writes: c.given.pull
+    Writes: c.kinematic.pull
     """
-    for n in range(c.given.n_unknowns):
-        c.given.pull.store(w, n, c.potential.gradient.load(w, unknown_of(c.given, n)))
+    for n in range(c.kinematic.n_unknowns):
+        c.kinematic.pull.store(w, n, c.potential.gradient.load(w, unknown_of(c.kinematic, n)))
 
 
-@needs.given_bodies
+@needs.kinematic_bodies
 @ti.func
 def give_rates(c: ti.template(), w: ti.i32):
     """Rates at the end of the step as prescribed.
 
-    Reads:  c.given, c.potential.rows.x
+    Reads:  c.kinematic, c.potential.rows.x
     Writes: c.step.next_v
     """
-    g = c.given
+    g = c.kinematic
     for k in range(g.n):
         first = AFFINE_DOFS * g.body.at(k)
         for m in range(4):
@@ -235,16 +235,16 @@ def give_rates(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def follow_given(c: ti.template(), w: ti.i32):
-    """The work of what it took to move the given bodies: forces times ways, see `work_of_step`.
+def follow_kinematic(c: ti.template(), w: ti.i32):
+    """The work of what it took to move the kinematic bodies: forces times ways, see `work_of_step`.
 
-    Reads:  c.given, c.step.{start, weight}
-    Writes: c.given.{moved, begun, pull_before}
+    Reads:  c.kinematic, c.step.{start, weight}
+    Writes: c.kinematic.{moved, begun, pull_before}
 
     Returns:
-        [J], given.
+        [J], supplied.
     """
-    g = c.given
+    g = c.kinematic
     x = c.potential.rows.x
     supplied = c.tables.arena.zero()
     for n in range(g.n_unknowns):
@@ -260,39 +260,39 @@ def follow_given(c: ti.template(), w: ti.i32):
 
 @ti.func
 def hold_of(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple about its centre of mass by which given body k is held, at the end of the step.
+    """Force and couple about its centre of mass by which kinematic body k is held, at the end of the step.
 
-    Reads: c.given.pull, c.potential.rows.x
+    Reads: c.kinematic.pull, c.potential.rows.x
     """
-    pull = vector_at(c.given.pull, w, AFFINE_DOFS * k)
+    pull = vector_at(c.kinematic.pull, w, AFFINE_DOFS * k)
     couple = pull * 0.0
     for m in range(1, 4):
-        a = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.given.body.at(k) + 3 * m)
-        couple = couple + a.cross(vector_at(c.given.pull, w, AFFINE_DOFS * k + 3 * m))
+        a = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.kinematic.body.at(k) + 3 * m)
+        couple = couple + a.cross(vector_at(c.kinematic.pull, w, AFFINE_DOFS * k + 3 * m))
     return pull, couple
 
 
 @ti.func
 def report_holds(c: ti.template(), w: ti.i32):
-    """Add what holds given bodies to the wrenches of their joints.
+    """Add what holds kinematic bodies to the wrenches of their joints.
 
     Writes: c.rows.joint_wrench
     """
-    g = c.given
+    g = c.kinematic
     for k in range(g.n):
         force, couple = hold_of(c, w, k)
         arm = c.state.R.load(w, g.body.at(k)) * c.tables.anchor.load(w, g.joint.at(k))
         add_wrench_of_kinematic(g, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
-@needs.given_bodies
+@needs.kinematic_bodies
 @ti.func
 def report_efforts_of_holds(c: ti.template(), w: ti.i32, effort: ti.template()):
-    """Add the efforts of motions along the coordinates of the joints that prescribe given bodies.
+    """Add the efforts of motions along the coordinates of the joints that prescribe kinematic bodies.
 
     Writes: effort, (NV)
     """
-    for k in range(c.given.n):
+    for k in range(c.kinematic.n):
         force, couple = hold_of(c, w, k)
-        x = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.given.body.at(k))
-        add_efforts_of_kinematic(c.given, effort, w, k, force, couple, x)
+        x = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.kinematic.body.at(k))
+        add_efforts_of_kinematic(c.kinematic, effort, w, k, force, couple, x)

@@ -1,4 +1,4 @@
-"""The energy ledger: energies, and the work of forces by the trapezoidal rule.
+"""The energy balance: energies, and the work of forces by the trapezoidal rule.
 
 Work is the sum of h P at the beginnings of steps plus h (P_now - P_start) / 2. An account is one stretch over which
 forces do not jump: it is opened with the power at its start and closed with that at its end, both at the same state
