@@ -158,7 +158,7 @@ class Tick:
         steps: world-steps done.
         rate: [1/s], world-steps per second of stepping and writing, 0 before the first block.
         n_bytes: size of the file so far.
-        in_parts: whether the file is that of a part, so that what stands at the output is older.
+        in_sub_batches: whether the file is that of a part, so that what stands at the output is older.
     """
 
     stage: str
@@ -168,7 +168,7 @@ class Tick:
     steps: int
     rate: float
     n_bytes: int
-    in_parts: bool = False
+    in_sub_batches: bool = False
 
     @property
     def fraction(self) -> float:

@@ -206,12 +206,12 @@ def test_check_makes_the_validators_of_what_is_written_only(folder):
     )
     code = (
         "from simcli.spec import check_scene\n"
-        "from simcli.spec.values.schema_parts import Part\n"
+        "from simcli.spec.values.spec_model import SpecModel\n"
         "def parts(of):\n"
         "    return [part for below in of.__subclasses__() for part in (below, *parts(below))]\n"
         "for name in ('good.yaml', 'spring.yaml'):\n"
         "    check_scene(name)\n"
-        "    print(*(part.__name__ for part in parts(Part) if part.__pydantic_complete__))\n"
+        "    print(*(part.__name__ for part in parts(SpecModel) if part.__pydantic_complete__))\n"
     )
     good, spring = (set(line.split()) for line in python(code, cwd=folder).splitlines())
     assert {"SceneSpec", "BodySpec", "JointSpec", "GeneralizedSolver"} <= good

@@ -26,7 +26,7 @@ from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec.document.scene_file import document_of_text
 from simcli.spec.resolve import resolve
 from simcli.spec.resolved import to_yaml
-from simcli.spec.schema.parts import OutputSpec
+from simcli.spec.schema.run_sections import OutputSpec
 
 CLOSE = 1e-15  # [m] and of unit quaternions: a few roundings
 BODY = "mass: 1, com: [0.1, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}"

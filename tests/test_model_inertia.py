@@ -18,7 +18,7 @@ from simcli.model.assemble import assemble
 from simcli.model.bodies.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh, weld
 from simcli.model.joints.catalogue import CATALOGUE
-from simcli.model.mechanism import JointPart, Mechanism
+from simcli.model.mechanism import JointInput, Mechanism
 from simcli.model.tables import WORLD, ShapeKind
 from simcli.model.tree.mobility import body_jacobian, loop_ranks
 from simcli.model.tree.reference import body_poses
@@ -263,7 +263,7 @@ def four_bar(closing="revolute", axes=(Z, Z, Z, Z)):
     joints = []
     for k, (parent, child, at_parent, at_child) in enumerate(pins):
         entry = CATALOGUE[closing if k == 3 else "revolute"]
-        joints.append(JointPart(f"pin{k}", entry.kind, parent, child, entry.motion(axis=axes[k]), pose_at(*at_parent),
+        joints.append(JointInput(f"pin{k}", entry.kind, parent, child, entry.motion(axis=axes[k]), pose_at(*at_parent),
                                 pose_at(*at_child), is_tree=k < 3))  # fmt: skip
     return assemble(Mechanism(bodies, joints))
 

@@ -19,8 +19,8 @@ from simcli.kernels.device.runtime import Device
 from simcli.kernels.memory import storage
 from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Unsolved
-from simcli.pipeline import parts as parts_of_batch
-from simcli.pipeline.parts import parts_folder
+from simcli.pipeline import sub_batches as parts_of_batch
+from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.solvers.shared.contacts.report import worst_event
 from simcli.solvers.shared.host.frame_buffers import FrameBuffers
 from simcli.view.page import live_process
@@ -95,7 +95,7 @@ def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole,
             assert getattr(a.provenance, name) == getattr(b.provenance, name)
         assert a.measures["turn"].value[:].tolist() == b.measures["turn"].value[:].tolist()
         assert [vars(one) for one in a.events] == [vars(one) for one in b.events]
-    assert not parts_folder(outcome.output).exists()
+    assert not sub_batches_folder(outcome.output).exists()
     joining = [tick.stage for tick in ticks].index("joining")
     for some in (ticks[:joining], ticks[joining:]):
         fractions = [tick.fraction for tick in some]
@@ -123,14 +123,14 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     assert (outcome.status, outcome.parts) == ("stopped", PARTS)
     output = scene.with_name("stopped.h5")
     assert not output.exists()
-    assert {one.name for one in parts_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
+    assert {one.name for one in sub_batches_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
     with pytest.raises(OutputError, match="holds parts of an unfinished run; add --resume"):
         execute(scene, "stopped.h5")
     with pytest.raises(OutputError, match="holds parts of a run with another --device"):
         pipeline.execute(pipeline.prepare(replace(request(scene, "stopped.h5", resume=True), device="auto")))
     with pytest.raises(OutputError, match="holds parts of a run with another --world"):
         execute(scene, "stopped.h5", worlds=(0, 2, 3, 4), resume=True)
-    plan = parts_folder(output) / "plan.json"
+    plan = sub_batches_folder(output) / "plan.json"
     before = plan.read_text()
     for damage in ("", "{", "[]", '{"size": "many"}', '{"size": 0}'):
         plan.write_text(damage)
@@ -142,7 +142,7 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     assert outcome.parts == PARTS
     assert outcome.status == "done"
     assert not differing(committed(output), committed(whole.output))
-    assert not parts_folder(output).exists()
+    assert not sub_batches_folder(output).exists()
 
 
 def test_what_a_run_tells_once_is_told_once_and_at_its_place(tmp_path, small_memory, monkeypatch):
@@ -188,7 +188,7 @@ def test_joining_is_of_one_process_stopped_at_once_and_done_where_there_is_room(
     monkeypatch.setattr("simcli.analysis.estimate.free_bytes", lambda path: room)
     with pytest.raises(OutputError, match=r"needs about .* for parts and the file of all of them, and .* are free"):
         execute(scene, output.name)
-    assert not parts_folder(output).exists()
+    assert not sub_batches_folder(output).exists()
     room *= 10
 
     def stop(tick):
@@ -204,7 +204,7 @@ def test_joining_is_of_one_process_stopped_at_once_and_done_where_there_is_room(
     assert sum(tick.stage == "joining" and tick.fraction >= 0.3 for tick in ticks) == 1
     assert not output.exists()
     assert not [one.name for one in scene.parent.iterdir() if one.name.endswith((".lock", ".part"))]
-    assert len(list(parts_folder(output).glob("*.h5"))) == 3
+    assert len(list(sub_batches_folder(output).glob("*.h5"))) == 3
     room = whole.n_bytes // 2
     told_so = r"its 3 parts are done, and to join them .* missing. Make room; then the same command with --resume joins"
     with pytest.raises(OutputError, match=told_so):
@@ -262,7 +262,7 @@ def test_some_worlds_keep_their_numbers(scene, small_memory):
 def test_what_cannot_be_split_is_refused_by_name(scene, small_memory):
     with pytest.raises(DeviceMemoryError, match=r"SC714: .*3 of 7 worlds fit"):
         execute(scene, "refused.h5", "run.on_failure=stop")
-    assert not parts_folder(scene.with_name("refused.h5")).exists()
+    assert not sub_batches_folder(scene.with_name("refused.h5")).exists()
 
 
 def test_the_command_line_tells_the_parts(scene, small_memory, capfd):

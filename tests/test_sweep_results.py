@@ -13,7 +13,7 @@ import simcli
 from simcli import pipeline
 from simcli.analysis.worlds.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
-from simcli.pipeline.parts import parts_folder
+from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.records.contents.sweep_cases import numbers_digest, read_cases
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.planning.plan import plan_of
@@ -192,7 +192,7 @@ def test_an_error_leaves_nothing_and_the_leftovers_of_the_dead_go(chunk, scenes,
     (tmp_path / "results").mkdir()
     dead = tmp_path / "results" / f".{chunk.id}.{os.uname().nodename}-1.part.h5"
     dead.write_bytes(b"")
-    parts_folder(dead.with_name(dead.name.replace("-1.", "-2."))).mkdir()  # of one that was killed amid parts
+    sub_batches_folder(dead.with_name(dead.name.replace("-1.", "-2."))).mkdir()  # of one that was killed amid parts
     full = OSError(28, "full")
     monkeypatch.setattr("simcli.records.contents.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(OSError, match="full"):

@@ -9,7 +9,7 @@ from simcli.model.bodies.tables import Bodies
 from simcli.model.forces.tables import no_bushings
 from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
-from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
+from simcli.model.mechanism import DOF_DEFAULTS, BodyInput, JointInput, Mechanism
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.tables import Array, DriveMode, Model
@@ -66,7 +66,7 @@ def assemble(mechanism: Mechanism) -> Model:
     )
 
 
-def _drawing(parts: list[JointPart], start: Array) -> AsDrawn:
+def _drawing(parts: list[JointInput], start: Array) -> AsDrawn:
     """The joints as drawn: where nothing is written."""
     drawn = [next(q for q in (part.drawn, part.q, part.zero_q()) if q is not None) for part in parts]
     named = np.repeat(np.array([part.named for part in parts], int), np.diff(start))
@@ -92,7 +92,7 @@ class _Span(NamedTuple):
         return sum(self.dof_dim)
 
 
-def _spans(parts: list[JointPart]) -> list[_Span]:
+def _spans(parts: list[JointInput]) -> list[_Span]:
     """Of each joint; free bodies have one motion in common, and so one span."""
     keys = [(part.kind, id(part.motion)) for part in parts]
     found = {key: _Span(part.n_q, part.entry.dof_dim(part.motion), _axes(part))
@@ -105,7 +105,7 @@ def _frozen(array: Array) -> Array:
     return array
 
 
-def _still(part: JointPart) -> Array | None:
+def _still(part: JointInput) -> Array | None:
     """Velocities of a joint as written; NaN of slots that say nothing, which have none."""
     if part.qd is None and part.entry.coordinates == "slots":
         return np.full((1, part.n_qd), np.nan)
@@ -129,7 +129,7 @@ def _filled(pieces: Iterable[Array | None], start: Array, default: float) -> Arr
     return _frozen(row)
 
 
-def _bodies(parts: list[BodyPart]) -> Bodies:
+def _bodies(parts: list[BodyInput]) -> Bodies:
     return Bodies(
         name=tuple(part.name for part in parts),
         mass=stack_worlds([part.mass for part in parts], ()),
@@ -168,7 +168,7 @@ def labels(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}:{i}" for i in range(count)]
 
 
-def _axes(part: JointPart) -> Array:
+def _axes(part: JointInput) -> Array:
     if part.entry.coordinates == "slots":
         return np.broadcast_to(np.array([1.0, 0.0, 0.0]), (1, 2, 3))
     linear, angular = part.motion.linear, part.motion.angular
@@ -177,7 +177,7 @@ def _axes(part: JointPart) -> Array:
     return np.concatenate(pieces, axis=-2)
 
 
-def _dofs(parts: list[JointPart], spans: list[_Span], start: Array) -> Dofs:
+def _dofs(parts: list[JointInput], spans: list[_Span], start: Array) -> Dofs:
     axes = [span.axes for span in spans]
     n_worlds = max(map(len, axes), default=1)
     columns = {name: _filled([part.dof.get(name) for part in parts], start, default)
@@ -195,7 +195,7 @@ def _dofs(parts: list[JointPart], spans: list[_Span], start: Array) -> Dofs:
     )
 
 
-def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
+def _labels(parts: list[JointInput], counts: list[int]) -> tuple[str, ...]:
     """Labels of the coordinates of all joints."""
     found: list[str] = []
     for part, n in zip(parts, counts, strict=True):
@@ -203,7 +203,7 @@ def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:
+def _mimics(parts: list[JointInput], qd_start: Array) -> Mimics:
     """One row per dof of every joint that follows another."""
     geared = [(j, k) for j, part in enumerate(parts) if part.gear for k in range(part.n_qd)]
     most = max([parts[j].gear.polynomial.shape[-1] for j, _ in geared], default=2)

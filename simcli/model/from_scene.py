@@ -13,7 +13,7 @@ from simcli.model.batch.gather import Worlds, worlds_of
 from simcli.model.batch.join import join
 from simcli.model.batch.param_units import param_unit
 from simcli.model.batch.selection import choose_written
-from simcli.model.bodies.parts import ShapeReader, read_bodies
+from simcli.model.bodies.body_inputs import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points, refuse_clashes
 from simcli.model.bodies.refusals import (
     refuse_massless,
@@ -34,9 +34,9 @@ from simcli.model.forces.torsion import add_torsions
 from simcli.model.forces.wrench import read_wrenches
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.gears import read_gears
+from simcli.model.joints.joint_inputs import JointReader, read_dofs
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.joints.parts import JointReader, read_dofs
-from simcli.model.mechanism import JointPart, Mechanism
+from simcli.model.mechanism import JointInput, Mechanism
 from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
 from simcli.model.phases.named import mark_named
@@ -275,7 +275,7 @@ def _refuse_output(worlds: Worlds, model: Model) -> None:
         refuse_clashes(worlds, [name for name, is_kept in zip(model.points.name, kept, strict=True) if is_kept])
 
 
-def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], list[Step]]:
+def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointInput], list[Step]]:
     """Outline the joints, find the walk, and place bodies and anchors along it.
 
     Returns:
@@ -287,7 +287,7 @@ def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], li
     worlds.raise_faults()
     motion = _free_motion(worlds.first.world.plane)
     kind = JointKind.FREE if worlds.first.world.plane is None else JointKind.PLANAR
-    joints += [JointPart(f"{name}_free", kind, WORLD, reader.index[name], motion) for name in tree.free_bodies]
+    joints += [JointInput(f"{name}_free", kind, WORLD, reader.index[name], motion) for name in tree.free_bodies]
     steps = depth_first(*([getattr(part, key) for part in joints] for key in ("parent", "child", "is_tree")))
     for step, guide in placing_order(worlds, joints, steps):
         part = joints[step.joint]
@@ -312,7 +312,7 @@ def _free_motion(plane: str | None) -> MotionAxis:
     return MotionAxis(np.array(AXES[plane]), np.array([plane_normal(plane)]))
 
 
-def _articulations(worlds: Worlds, joints: list[JointPart], steps: list[Step]) -> tuple[str, ...]:
+def _articulations(worlds: Worlds, joints: list[JointInput], steps: list[Step]) -> tuple[str, ...]:
     """Number the joints by articulation: those listed, else one per tree, named after its root body."""
     listed = worlds.first.articulations
     bodies = list(worlds.first.bodies)

@@ -42,7 +42,7 @@ DOF_DEFAULTS = {
 
 
 @dataclass
-class BodyPart:
+class BodyInput:
     """One rigid body.
 
     Attributes:
@@ -84,7 +84,7 @@ class Gear:
 
 
 @dataclass
-class JointPart:
+class JointInput:
     """One joint.
 
     Attributes:
@@ -213,8 +213,8 @@ class Mechanism:
         world_seed: (W,) uint64.
     """
 
-    bodies: list[BodyPart]
-    joints: list[JointPart]
+    bodies: list[BodyInput]
+    joints: list[JointInput]
     n_worlds: int = 1
     gravity: _Array = field(default_factory=lambda: np.array([[0.0, 0.0, -9.81]]))
     articulation_name: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ Never found here: physics, printing, signals. Who watches a run gives a function
     trust        worlds that came to their end, but are not to be trusted
     stepping     a run block by block, and what of its events is told
     execution    a run: start the device, step, record, judge
-    parts        a run whose worlds do not fit in the memory of its device at once
+    sub_batches  a run whose worlds do not fit in the memory of its device at once
 """
 
 from simcli.job import Job, Outcome, Request, Schedule, Tick, keep_going

@@ -32,13 +32,13 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         FileError: the output that should go on is damaged.
         DeviceError: the device is missing.
     """
-    from simcli.pipeline.parts import execute_parts, planned_size
+    from simcli.pipeline.sub_batches import execute_sub_batches, planned_size
     from simcli.records.resume import continuation, lock
     from simcli.records.writing.recorder_thread import recorder_of
 
     lock.wait_for_orphan(job.output)
     if n_planned := planned_size(job):
-        return execute_parts(job, n_planned, watch)
+        return execute_sub_batches(job, n_planned, watch)
     goes_on = job.request.resume and continuation.holds_something(job.output)
     if goes_on and continuation.is_finished(job.output, job.resolved, job.numbers):
         return _finished(job)
@@ -51,7 +51,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         n_fit = error.n_fit
         if not n_fit or goes_on or job.spec.run.on_failure == "stop":
             raise
-    return execute_parts(job, n_fit, watch)
+    return execute_sub_batches(job, n_fit, watch)
 
 
 def _execute_noted(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:

@@ -57,12 +57,12 @@ def default_output(name: str, worlds: Sequence[int] | None) -> Path:
     return Path("outputs") / f"{name}{'-world' if ends else ''}{'-'.join(map(str, ends))}.h5"
 
 
-def claim_space(job: Job, in_parts: bool = False) -> int:
+def claim_space(job: Job, in_sub_batches: bool = False) -> int:
     """Refuse to start a run whose file will not fit, unless `force` is given.
 
     Args:
         job: to start.
-        in_parts: whether files of parts stand beside the file until that is whole.
+        in_sub_batches: whether files of parts stand beside the file until that is whole.
 
     Returns:
         [B], about what the run will take.
@@ -72,10 +72,10 @@ def claim_space(job: Job, in_parts: bool = False) -> int:
     """
     from simcli.analysis.estimate import estimate, free_bytes
 
-    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"] * (1 + in_parts)
+    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"] * (1 + in_sub_batches)
     free = free_bytes(job.output)
     if needed > free and not job.request.force:
-        what = " for parts and the file of all of them" if in_parts else ""
+        what = " for parts and the file of all of them" if in_sub_batches else ""
         sizes = f"needs about {needed / 1e9:.3g} GB{what}, and {free / 1e9:.3g} GB are free there"
         way_out = "take fewer worlds or frames (output.every, output.channels), or --force to start all the same"
         raise OutputError(f"{job.output}: {sizes}; {way_out}")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.mechanism import JointPart, Mechanism
+from simcli.model.mechanism import JointInput, Mechanism
 from simcli.model.tables import WORLD
 from support.random_models import (
     SCALAR_TYPES,
@@ -33,7 +33,7 @@ def plant(mechanisms, n_worlds, gravity=ODD_GRAVITY) -> Mechanism:
     return Mechanism(bodies, joints, n_worlds=n_worlds, gravity=gravity)
 
 
-def scatter(rng, joint: JointPart, n_worlds: int):
+def scatter(rng, joint: JointInput, n_worlds: int):
     """Coordinates of the whole range: angles over half turns, one-axis angles over several turns.
 
     The middle angle of three stays within 1.2 rad of zero, where the angles are well determined.
@@ -51,7 +51,7 @@ def scatter(rng, joint: JointPart, n_worlds: int):
     joint.q = np.concatenate((joint.q[:, :n_linear], angles), axis=1)
 
 
-def tilt(rng, joint: JointPart):
+def tilt(rng, joint: JointInput):
     """Take the axes of d6 and universal joints off their right angles, where the catalogue allows it.
 
     Three angular axes have to stay at right angles.

@@ -5,7 +5,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
-from simcli.model.mechanism import BodyPart, JointPart, Mechanism
+from simcli.model.mechanism import BodyInput, JointInput, Mechanism
 from simcli.model.tables import WORLD, Model
 from simcli.spec.names.dofs import ROWS_ONLY
 
@@ -34,7 +34,7 @@ def random_body(rng, name, n_worlds=1):
     principal = mass[:, None] / 12.0 * (squares.sum(axis=1, keepdims=True) - squares)
     R = rot.quat_to_matrix(random_quat(rng, n_worlds))
     inertia = R * principal[:, None, :] @ rot.transpose(R)
-    return BodyPart(name, mass, rng.uniform(-0.3, 0.3, (n_worlds, 3)), inertia)
+    return BodyInput(name, mass, rng.uniform(-0.3, 0.3, (n_worlds, 3)), inertia)
 
 
 def random_axes(rng, type_name, left_handed=False):
@@ -63,7 +63,7 @@ def random_q(rng, part, n_worlds=1, reach=1.2):
 def random_joint(rng, name, type_name, parent, child, n_worlds=1, axes=None):
     entry = CATALOGUE[type_name]
     motion = entry.motion(**(axes or random_axes(rng, type_name, left_handed=rng.random() < 0.5)))
-    part = JointPart(name, entry.kind, parent, child, motion, random_pose(rng), random_pose(rng))
+    part = JointInput(name, entry.kind, parent, child, motion, random_pose(rng), random_pose(rng))
     part.q = random_q(rng, part, n_worlds)
     part.qd = rng.uniform(-1.0, 1.0, (n_worlds, part.n_qd))
     return part

@@ -30,7 +30,7 @@ class LiveView:
 
     def see(self, tick, output: Path) -> None:
         """Begin as soon as the file of this run stands at its name, where an older one may be; in parts to the end."""
-        if self._wanted and not self._process and tick.steps and not tick.in_parts and output.exists():
+        if self._wanted and not self._process and tick.steps and not tick.in_sub_batches and output.exists():
             from simcli.view.page.live_process import LiveProcess
 
             try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.mechanism import BodyPart
+from simcli.model.mechanism import BodyInput
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Affine, Array, Model
 from simcli.spec.schema.joint import DrivingSpec
@@ -20,7 +20,7 @@ DENSITY = 1000.0  # [kg/m^3] of a body without shapes, which gives its volume; l
 OFF = DrivingSpec()
 
 
-def read_affine(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Affine:
+def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine:
     """The table of a scene.
 
     Args:
@@ -66,7 +66,7 @@ def _masses(model: Model) -> Array:
     return sum(np.where(end == WORLD, 0.0, model.bodies.mass[:, end]) for end in ends)
 
 
-def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Array:
+def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Array:
     """[J], (W|1, B), stiffness times volume."""
     columns = []
     for b, part in enumerate(bodies):

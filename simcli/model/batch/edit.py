@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.selection import walk
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links
 from simcli.model.tree.reference import body_poses
@@ -59,7 +59,7 @@ def relinked(model: Model, before: Model) -> Model:
     Returns:
         The tables; the authored poses are new in the trees where an anchor or an axis is.
     """
-    joints = joint_parts(model)
+    joints = joint_inputs(model)
     links = build_links(model.bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
     model = replace(model, links=links)
     moved = {int(links.root[k]) for k in range(model.n_links) if _differs(model, before, int(links.joint[k]))}
@@ -79,13 +79,13 @@ def _differs(model: Model, before: Model, j: int) -> bool:
     return any(np.any(new != old) for new, old in zip(*pairs, strict=True))
 
 
-def joint_parts(model: Model) -> list[JointPart]:
+def joint_inputs(model: Model) -> list[JointInput]:
     """Parts with what the links read of them."""
     t, parts = model.joints, []
     for j, name in enumerate(t.name):
         axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
         n_linear = int(t.dof_dim[j, 0])
         motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
-        parts.append(JointPart(name, JointKind(t.kind[j]), int(t.parent[j]), int(t.child[j]), motion, t.X_p[:, j],
+        parts.append(JointInput(name, JointKind(t.kind[j]), int(t.parent[j]), int(t.child[j]), motion, t.X_p[:, j],
                                t.X_c[:, j], is_tree=bool(t.is_tree[j])))  # fmt: skip
     return parts

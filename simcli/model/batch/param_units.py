@@ -12,7 +12,7 @@ from simcli.spec.schema.batch import VARY_KINDS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.expressions import expression_free
 from simcli.spec.values.quantities import own_unit
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 from simcli.spec.values.units import UnitError, si_unit
 
 # Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
@@ -115,13 +115,13 @@ def _joint_unit(spec: SceneSpec, name: str, role: str, last: str | int) -> str:
     return units[0] if len(set(units)) == 1 else ""
 
 
-def _schema_unit(steps: tuple[str | int, ...], start: type[Part] = SceneSpec) -> str:
+def _schema_unit(steps: tuple[str | int, ...], start: type[SpecModel] = SceneSpec) -> str:
     kinds, unit = [start], ""
     for step in steps:
         below: list[Any] = []
         for kind in [part for whole in kinds for part in _alternatives(whole)]:
             origin, arguments = get_origin(kind), get_args(kind)
-            if isinstance(kind, type) and issubclass(kind, Part) and step in kind.model_fields:
+            if isinstance(kind, type) and issubclass(kind, SpecModel) and step in kind.model_fields:
                 field = kind.model_fields[step]
                 found = _BRACKET.search(field.description or "")
                 unit = found.group(1) if found else ""

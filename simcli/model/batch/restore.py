@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links
 from simcli.model.tree.tables import Links
@@ -40,7 +40,7 @@ def _links_of(model: Model) -> Links:
         first, last = int(joints.qd_start[j]), int(joints.qd_start[j + 1])
         middle, axis = first + int(joints.dof_dim[j, 0]), model.dofs.axis
         motion = MotionAxis(axis[:, first:middle], axis[:, middle:last], joints.pitch[:, j])
-        parts.append(JointPart(name, JointKind(joints.kind[j]), int(joints.parent[j]), int(joints.child[j]), motion,
+        parts.append(JointInput(name, JointKind(joints.kind[j]), int(joints.parent[j]), int(joints.child[j]), motion,
                                joints.X_p[:, j], joints.X_c[:, j]))  # fmt: skip
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
     return build_links(bodies, parts, steps, joints.q_start, joints.qd_start)

@@ -7,8 +7,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.tables import Cables
-from simcli.model.joints.parts import JointReader
-from simcli.model.mechanism import JointPart
+from simcli.model.joints.joint_inputs import JointReader
+from simcli.model.mechanism import JointInput
 from simcli.model.tables import Array, JointKind
 from simcli.model.tree.links import stack_worlds
 from simcli.spec.expansion.planes import axis_of
@@ -47,7 +47,7 @@ def dampings(joint: JointSpec) -> tuple[float, float, float]:
     return joint.stretch_damping or 0.0, bend, (bend if joint.twist_damping is None else joint.twist_damping)
 
 
-def read_cables(worlds: Worlds, parts: list[JointPart], reader: JointReader) -> Cables:
+def read_cables(worlds: Worlds, parts: list[JointInput], reader: JointReader) -> Cables:
     """The cables of a scene, at rest in the authored configuration.
 
     Args:

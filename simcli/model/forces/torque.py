@@ -2,11 +2,11 @@
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.signals.inputs import constant_part
 
 
-def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
+def add_torques(worlds: Worlds, parts: list[JointInput]) -> None:
     """Add the efforts on joints.
 
     Args:

@@ -4,11 +4,11 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.tables import Array
 
 
-def add_torsions(worlds: Worlds, parts: list[JointPart]) -> None:
+def add_torsions(worlds: Worlds, parts: list[JointInput]) -> None:
     """Add the torsion springs on joints; several on one dof are one spring and a constant energy.
 
         K = sum k,   K R = sum k r,   sum k (q - r)^2 / 2 = K (q - R)^2 / 2 + (sum k r^2 - K R^2) / 2

@@ -5,13 +5,13 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
 from simcli.model.forces.tables import Wrenches
-from simcli.model.mechanism import BodyPart
+from simcli.model.mechanism import BodyInput
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array
 from simcli.model.tree.links import stack_worlds
 
 
-def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
+def read_wrenches(worlds: Worlds, bodies: list[BodyInput]) -> Wrenches:
     """Wrenches.
 
     Args:

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.joints.combinations import Combinations
 from simcli.model.joints.gears import polynomial_at
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import DOF_DEFAULTS, JointPart
+from simcli.model.mechanism import DOF_DEFAULTS, JointInput
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.maximal_form import FREE_SUFFIX, beside, with_dofs, with_joints, with_state
@@ -30,7 +30,7 @@ def combined(model: Model) -> Model:
     if not combinations.name:
         return model
     none, axis = np.zeros((1, 0, 3)), np.array([[[1.0, 0.0, 0.0]]])
-    parts = [JointPart(f"{name}{FREE_SUFFIX}", JointKind.PRISMATIC if linear else JointKind.REVOLUTE, WORLD, WORLD,
+    parts = [JointInput(f"{name}{FREE_SUFFIX}", JointKind.PRISMATIC if linear else JointKind.REVOLUTE, WORLD, WORLD,
                        MotionAxis(axis, none) if linear else MotionAxis(none, axis), is_tree=False)
              for name, linear in zip(combinations.name, combinations.is_linear.tolist(), strict=True)]  # fmt: skip
     joints = with_joints(model.joints, parts)

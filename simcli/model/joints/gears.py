@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
-from simcli.model.mechanism import Gear, JointPart
+from simcli.model.mechanism import Gear, JointInput
 from simcli.model.tables import Array, Model
 
 _SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
 
 
-def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
+def read_gears(worlds: Worlds, parts: list[JointInput]) -> None:
     """Read `mimic` of all joints.
 
     Args:
@@ -28,7 +28,7 @@ def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
         parts[index[name]].gear = Gear(index[joint.mimic.joint], polynomial)
 
 
-def follow_gears(worlds: Worlds, parts: list[JointPart]) -> None:
+def follow_gears(worlds: Worlds, parts: list[JointInput]) -> None:
     """Initial coordinates and velocities of joints that follow others; written ones must agree.
 
     Args:
@@ -63,7 +63,7 @@ def polynomial_at(coefficients: Array, x: Array) -> tuple[Array, Array]:
     return value, slope
 
 
-def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:
+def _follow_one(worlds: Worlds, part: JointInput, leader: JointInput) -> None:
     zero = np.zeros((1, part.n_qd))
     x = leader.zero_q() if leader.q is None else leader.q
     q, slope = polynomial_at(part.gear.polynomial[:, None], x)
@@ -75,7 +75,7 @@ def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:
     part.q, part.qd = q, qd
 
 
-def _compare(worlds: Worlds, part: JointPart, leader: JointPart, key: str, written: Array, led: Array) -> None:
+def _compare(worlds: Worlds, part: JointInput, leader: JointInput, key: str, written: Array, led: Array) -> None:
     gap = np.abs(written - led).max()
     if gap > _SAME_START:
         message = f"the written {key} of joint `{part.name}` is {gap:.3g} away from its gear with `{leader.name}`"

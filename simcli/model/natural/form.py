@@ -18,7 +18,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.bodies.massless import arms
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.natural.kinematic_bodies import prescribing_joints
 from simcli.model.natural.tables import Columns
 from simcli.model.signals.tables import MotionKind
@@ -78,7 +78,7 @@ def natural_form(model: Model, start: State) -> Model:
     )  # fmt: skip
 
 
-class _Columns(JointPart):
+class _Columns(JointInput):
     """The joint that stands for the natural coordinates of a body in the table of joints."""
 
     def __init__(self, name: str, body: int, n: int):

@@ -1,13 +1,13 @@
 """Joints whose coordinate at the start an option, a batch or a sweep names: by path, by pattern, or by a parameter."""
 
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.spec.batches.worlds import tree_with_ranks
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.starts import naming_ranks
 from simcli.spec.schema.scene import SceneSpec
 
 
-def mark_named(document: Document | None, spec: SceneSpec, parts: list[JointPart]) -> None:
+def mark_named(document: Document | None, spec: SceneSpec, parts: list[JointInput]) -> None:
     """Note who names the joints.
 
     Args:

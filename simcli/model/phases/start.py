@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.joints.gears import follow_gears, polynomial_at
-from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
+from simcli.model.mechanism import DOF_DEFAULTS, BodyInput, JointInput
 from simcli.model.tables import WORLD, Array, JointKind
 from simcli.model.tree.links import together
 from simcli.spec.names.patterns import matching
@@ -29,7 +29,7 @@ def far_angles(q: Array, dof_dim: Sequence[int]) -> Array:
     return (np.abs(q[..., dof_dim[0] :]) > MOST_ANGLE).any(axis=-1)
 
 
-def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -> None:
+def read_start(worlds: Worlds, parts: list[JointInput], bodies: list[BodyInput]) -> None:
     """Initial joint_q and joint_qd.
 
     Later sources beat earlier ones: the authored configuration, `velocity` of free bodies, q and qd of the joint,
@@ -58,7 +58,7 @@ def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -
     follow_gears(worlds, parts)
 
 
-def _draw(parts: list[JointPart]) -> None:
+def _draw(parts: list[JointInput]) -> None:
     """Note the coordinates as drawn, those of joints that follow others by their gears."""
     for part in parts:
         part.drawn = part.zero_q() if part.q is None else part.q
@@ -69,7 +69,7 @@ def _draw(parts: list[JointPart]) -> None:
         waits = [other for other in waits if other is not part]
 
 
-def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str) -> None:
+def _write(worlds: Worlds, part: JointInput, target: str, value: Array, path: str) -> None:
     """Set q or qd of a joint as the scene wrote it; outside the tree only the neutral value may be written."""
     if not part.is_tree:
         neutral = np.nan_to_num(part.zero_q()) if target == "q" else np.zeros(part.n_qd)
@@ -85,7 +85,7 @@ def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str
         part.qd, part.qd_given = value, np.ones(part.n_qd, bool)
 
 
-def _free_velocity(worlds: Worlds, part: JointPart, child: BodyPart) -> None:
+def _free_velocity(worlds: Worlds, part: JointInput, child: BodyInput) -> None:
     """Velocity of a free body, turned into the anchor frame of its joint."""
     velocity = worlds.first.bodies[child.name].velocity
     if velocity is None or not part.is_tree:
@@ -111,7 +111,7 @@ def _free_velocity(worlds: Worlds, part: JointPart, child: BodyPart) -> None:
     part.qd_given = given
 
 
-def _planar_velocity(part: JointPart, child: BodyPart, linear: Array, angular: Array) -> None:
+def _planar_velocity(part: JointInput, child: BodyInput, linear: Array, angular: Array) -> None:
     """Rates of the coordinates of a body in a plane, which are those of its origin, from the velocity of its centre."""
     normal = part.motion.angular[..., 0, :]
     turn = rot.quat_from_axis_angle(normal, part.q[:, 2])
@@ -120,7 +120,7 @@ def _planar_velocity(part: JointPart, child: BodyPart, linear: Array, angular: A
     part.qd = np.stack(np.broadcast_arrays(*along, rot.dot(angular, normal)), axis=-1)
 
 
-def _by_pattern(worlds: Worlds, parts: list[JointPart], key: str) -> None:
+def _by_pattern(worlds: Worlds, parts: list[JointInput], key: str) -> None:
     get: Callable = lambda s: getattr(s.initial, key)  # noqa: E731
     target, count = ("q", "n_q") if key == "joint_q" else ("qd", "n_qd")
     worlds.common(lambda s: [(k, v if isinstance(v, str) else len(v)) for k, v in get(s).items()], f"initial.{key}")
@@ -145,7 +145,7 @@ def _by_pattern(worlds: Worlds, parts: list[JointPart], key: str) -> None:
                 _write(worlds, part, target, worlds.numbers(lambda s, p=pattern: get(s)[p], (n,)), path)
 
 
-def _centre(worlds: Worlds, part: JointPart, path: str) -> Array:
+def _centre(worlds: Worlds, part: JointInput, path: str) -> Array:
     """Middle of a joint's limits, (W|1, n_q)."""
     names = ("limit_lower", "limit_upper")
     bounds = [part.dof.get(name, np.full((1, part.n_qd), DOF_DEFAULTS[name])) for name in names]
@@ -156,9 +156,9 @@ def _centre(worlds: Worlds, part: JointPart, path: str) -> Array:
     return 0.5 * (bounds[0] + bounds[1])
 
 
-def _normalise(worlds: Worlds, parts: list[JointPart]) -> None:
+def _normalise(worlds: Worlds, parts: list[JointInput]) -> None:
     """Make the quaternions in joint_q unit, those of the joints with equally many worlds in one go."""
-    by_length: dict[int, list[JointPart]] = {}
+    by_length: dict[int, list[JointInput]] = {}
     for part in parts:
         if part.entry.has_quaternion and part.q is not None:
             by_length.setdefault(len(part.q), []).append(part)

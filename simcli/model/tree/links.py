@@ -20,7 +20,7 @@ from simcli import rotations as rot
 from simcli.joint_types import Coordinates
 from simcli.model.bodies.tables import Bodies
 from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
-from simcli.model.mechanism import ZERO, JointPart
+from simcli.model.mechanism import ZERO, JointInput
 from simcli.model.table_base import agreed
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind
 from simcli.model.tree.tables import Links
@@ -61,7 +61,7 @@ class _Element:
     dof: int
 
 
-def _elements(part: JointPart, inverted: bool) -> list[_Element]:
+def _elements(part: JointInput, inverted: bool) -> list[_Element]:
     n_linear = part.motion.linear.shape[-2]
     sign = -1.0 if inverted else 1.0
     elements = [_Element(sign * part.motion.linear[..., k, :], 0.0, 1.0, k) for k in range(n_linear)]
@@ -74,7 +74,7 @@ def _elements(part: JointPart, inverted: bool) -> list[_Element]:
 class _Chain:
     """Grows the list of links, joint by joint."""
 
-    def __init__(self, n_bodies: int, joints: list[JointPart], q_start: Array, qd_start: Array):
+    def __init__(self, n_bodies: int, joints: list[JointInput], q_start: Array, qd_start: Array):
         self.links: list[_Link] = []
         self.joints, self.q_start, self.qd_start = joints, q_start, qd_start
         self.inner = _anchors([part.X_p for part in joints])
@@ -104,7 +104,7 @@ class _Chain:
         B = self.body_rotation[body]
         return rot.multiply(B, rotation), self.body_offset[body] + rot.turn(B, offset)
 
-    def _joint_links(self, part: JointPart, step: Step, rotation: Array, offset: Array) -> Array | None:
+    def _joint_links(self, part: JointInput, step: Step, rotation: Array, offset: Array) -> Array | None:
         """Append the links; return the rotation from the last link's frame back to the joint's outer frame, None for 1."""
         coordinates = part.entry.coordinates
         if coordinates in LINK_OF:
@@ -166,7 +166,7 @@ def spread(arrays: list[Array], n_worlds: int) -> list[Array]:
     return [a if len(a) == n_worlds else np.broadcast_to(a, (n_worlds, *a.shape[1:])) for a in arrays]
 
 
-def build_links(bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array) -> Links:
+def build_links(bodies: Bodies, joints: list[JointInput], steps: list[Step], q_start: Array, qd_start: Array) -> Links:
     """Lay the tree out as links.
 
     Args:

@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.edit import joint_parts
+from simcli.model.batch.edit import joint_inputs
 from simcli.model.bodies.massless import carrying
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.lawful import limit_damping
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.tables import Dofs, Joints
-from simcli.model.mechanism import DOF_DEFAULTS, JointPart
+from simcli.model.mechanism import DOF_DEFAULTS, JointInput
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
 from simcli.model.tree.links import build_links
@@ -42,7 +42,7 @@ def maximal_form(model: Model, start: State) -> Model:
     free = [_free_joint(model, b) for b in range(model.n_bodies) if b not in held]
     is_tree = np.concatenate((np.isin(np.arange(model.n_joints), stays), np.ones(len(free), bool)))
     joints = replace(with_joints(model.joints, free), is_tree=is_tree)
-    parts = joint_parts(model) + free
+    parts = joint_inputs(model) + free
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), is_tree.tolist())
     for part, tree in zip(parts, is_tree.tolist(), strict=True):
         part.is_tree = tree
@@ -62,20 +62,20 @@ def has_own_free_joint(model: Model, j: int) -> bool:
     return bool(joints.is_tree[j] and joints.parent[j] == WORLD and holds_nothing)
 
 
-def _free_joint(model: Model, body: int) -> JointPart:
+def _free_joint(model: Model, body: int) -> JointInput:
     """The joint on which a body of the maximal form moves; in a planar scene, from where the body was authored."""
     name = f"{model.bodies.name[body]}{FREE_SUFFIX}"
     if model.plane < 0:
-        return JointPart(name, JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
+        return JointInput(name, JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
     normal = np.eye(3)[model.plane]
     in_plane = np.eye(3)[[(model.plane + 1) % 3, (model.plane + 2) % 3]]
     at = model.bodies.q[:, body]
     back = rot.transpose(rot.quat_to_matrix(at[:, 3:]))[:, None]
     motion = MotionAxis(rot.turn(back, in_plane[None]), rot.turn(back, normal[None, None]))
-    return JointPart(name, JointKind.PLANAR, WORLD, body, motion, X_p=at)
+    return JointInput(name, JointKind.PLANAR, WORLD, body, motion, X_p=at)
 
 
-def _start(model: Model, part: JointPart, pose: Array, twist: Array) -> tuple[Array, Array]:
+def _start(model: Model, part: JointInput, pose: Array, twist: Array) -> tuple[Array, Array]:
     """Coordinates and velocities of an added joint, (W|1, n_q) and (W|1, n_qd)."""
     if part.kind == JointKind.FREE:
         return pose, twist
@@ -89,7 +89,7 @@ def _start(model: Model, part: JointPart, pose: Array, twist: Array) -> tuple[Ar
     return np.concatenate(q, axis=1), np.concatenate(qd, axis=1)
 
 
-def with_joints(joints: Joints, added: list[JointPart]) -> Joints:
+def with_joints(joints: Joints, added: list[JointInput]) -> Joints:
     """The table with more joints of the tree behind its own."""
     m = len(added)
     counts = {"q_start": [p.n_q for p in added], "qd_start": [p.n_qd for p in added]}
@@ -112,7 +112,7 @@ def _like(old: Array, values: list) -> Array:
     return np.array(values, old.dtype).reshape(-1, *old.shape[1:])
 
 
-def with_dofs(dofs: Dofs, added: list[JointPart], first: int) -> Dofs:
+def with_dofs(dofs: Dofs, added: list[JointInput], first: int) -> Dofs:
     """The table with the dofs of joints, numbered from `first` on, behind its own; nothing acts on them."""
     n_qd, n_q = ([getattr(part, name) for part in added] for name in ("n_qd", "n_q"))
     total = sum(n_qd)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from simcli.model.batch.gather import Worlds
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import JointInput
 from simcli.model.tables import WORLD
 from simcli.model.tree.topology import Step
 from simcli.spec.names import dofs
 
 
-def placing_order(worlds: Worlds, joints: list[JointPart], steps: list[Step]) -> Iterator[tuple[Step, JointPart | None]]:
+def placing_order(worlds: Worlds, joints: list[JointInput], steps: list[Step]) -> Iterator[tuple[Step, JointInput | None]]:
     """The walk; the tree of a free body that a joint outside the tree places comes after what that joint hangs on.
 
     Args:
@@ -25,7 +25,7 @@ def placing_order(worlds: Worlds, joints: list[JointPart], steps: list[Step]) ->
     if not guide_of:
         yield from ((step, None) for step in steps)
         return
-    waiting: list[tuple[JointPart | None, list[Step]]] = []
+    waiting: list[tuple[JointInput | None, list[Step]]] = []
     for step in steps:
         if step.inner == WORLD:
             waiting.append((guide_of.get(step.outer), []))
@@ -43,12 +43,12 @@ def placing_order(worlds: Worlds, joints: list[JointPart], steps: list[Step]) ->
         waiting = later
 
 
-def _guides(worlds: Worlds, joints: list[JointPart]) -> dict[int, JointPart]:
+def _guides(worlds: Worlds, joints: list[JointInput]) -> dict[int, JointInput]:
     """Body index to the first joint outside the tree that says where the body stands, for free bodies without pose."""
     scene = worlds.first
     names = list(scene.bodies)
     free = {part.child for part in joints if part.name not in scene.joints}
-    found: dict[int, JointPart] = {}
+    found: dict[int, JointInput] = {}
     for part in joints:
         if part.is_tree or part.child not in free or scene.bodies[names[part.child]].pose is not None:
             continue

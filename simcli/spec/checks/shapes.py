@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from simcli.spec.checks.checker import Checker
 from simcli.spec.schema.pose import norm
 from simcli.spec.schema.shape import ShapeSpec
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 from simcli.spec.values.varied import smallest_number
 
 MASSLESS = ("plane", "heightfield")
@@ -30,7 +30,7 @@ def check_shapes(check: Checker, path: str, shapes: Mapping[str, ShapeSpec]) -> 
                 check.fault("SC456", message, f"{path}.{key}.{direction}", "give it a direction, as [0, 0, 1]")
 
 
-def check_sizes(check: Checker, path: str, shapes: Mapping[str, Part]) -> None:
+def check_sizes(check: Checker, path: str, shapes: Mapping[str, SpecModel]) -> None:
     """Lengths of shapes that are lists are larger than 0; arguments as of `check_shapes`, or shapes that are only seen."""
     for key, shape in shapes.items():
         size = _SIZES.get(shape.type)

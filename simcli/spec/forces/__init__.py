@@ -22,7 +22,7 @@ from simcli.spec.forces.spring import SpringForce
 from simcli.spec.forces.torque import TorqueForce
 from simcli.spec.forces.torsion import TorsionForce
 from simcli.spec.forces.wrench import WrenchForce
-from simcli.spec.values.schema_parts import ByType
+from simcli.spec.values.spec_model import ByType
 
 FORCES: tuple[type[ForceBase], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce, CouplingForce,
                                        DragForce)  # fmt: skip

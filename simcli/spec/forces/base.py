@@ -18,12 +18,12 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 SOLVER_TYPES = frozenset(("generalized", "maximal", "natural", "affine"))
 
 
-class ForceBase(Part):
+class ForceBase(SpecModel):
     """A force of a scene.
 
     Attributes:
@@ -50,7 +50,7 @@ class ForceBase(Part):
             yield from ((f"{key}[{n}]", end) for n, end in enumerate(value)) if isinstance(value, tuple) else ((key, value),)
 
 
-class EndSpec(Part):
+class EndSpec(SpecModel):
     """An end of a force between two points: `body/point`, {body: NAME, at: [..]} or {world: [..]}."""
 
     body: Text | None = doc(None, "Body", "", "slider")
@@ -82,7 +82,7 @@ class EndSpec(Part):
         return self
 
 
-class TermSpec(Part):
+class TermSpec(SpecModel):
     """A coordinate q of a joint, times a factor, or a polynomial of it."""
 
     joint: Text = doc(REQUIRED, "Joint", "", "elbow")

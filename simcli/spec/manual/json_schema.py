@@ -15,7 +15,7 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.scene import AUTHORING, AUTHORING_WORDS, ENTRY_SECTIONS, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
 from simcli.spec.values.quantities import SIGNAL_PATTERN, list_json, number_json
-from simcli.spec.values.schema_parts import DESCRIBED
+from simcli.spec.values.spec_model import DESCRIBED
 from simcli.spec.values.units import UNITS, dimension_of, unit_fits
 
 DRAFT = "http://json-schema.org/draft-07/schema#"

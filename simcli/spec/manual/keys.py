@@ -7,7 +7,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from simcli.spec.document.nodes import PathStep
 from simcli.spec.schema.scene import AUTHORING, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 _ENTRY_PARTS = (list, tuple)
 SWEEP_ROOT = "sweep"  # first step of the paths of a sweep file, which is no scene
@@ -27,7 +27,7 @@ def known_keys(path: tuple[PathStep, ...], tag: str = "") -> list[str]:
     return list(dict.fromkeys(name for part in chosen for name in fields(part)))
 
 
-def parts_at(path: tuple[PathStep, ...]) -> list[type[Part]]:
+def parts_at(path: tuple[PathStep, ...]) -> list[type[SpecModel]]:
     """The classes that the mapping at a path may have."""
     return [part for kind in kinds_at(path) for part in models(kind)]
 
@@ -46,7 +46,7 @@ def described(path: tuple[PathStep, ...], key: str) -> tuple[Any, str] | None:
     return None
 
 
-def _tags(part: type[Part]) -> tuple[Any, ...]:
+def _tags(part: type[SpecModel]) -> tuple[Any, ...]:
     return get_args(fields(part).get("type"))
 
 
@@ -67,7 +67,7 @@ def kinds_at(path: tuple[PathStep, ...]) -> list[Any]:
 
 
 @cache
-def fields(model: type[Part]) -> dict[str, Any]:
+def fields(model: type[SpecModel]) -> dict[str, Any]:
     """Annotations of a class by the keys of a scene."""
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
@@ -77,7 +77,7 @@ def below(kind: Any, step: PathStep) -> list[Any]:
     found = []
     for one in alternatives(kind):
         origin = get_origin(one)
-        if isinstance(one, type) and issubclass(one, Part):
+        if isinstance(one, type) and issubclass(one, SpecModel):
             if str(step) in fields(one):
                 found.append(fields(one)[str(step)])
         elif origin is dict:
@@ -90,11 +90,11 @@ def below(kind: Any, step: PathStep) -> list[Any]:
     return found
 
 
-def models(kind: Any) -> list[type[Part]]:
+def models(kind: Any) -> list[type[SpecModel]]:
     """The classes that an annotation names, those in lists too."""
     found = []
     for one in alternatives(kind):
-        if isinstance(one, type) and issubclass(one, Part):
+        if isinstance(one, type) and issubclass(one, SpecModel):
             found.append(one)
         elif get_origin(one) in _ENTRY_PARTS:
             found.extend(models(get_args(one)[0]))

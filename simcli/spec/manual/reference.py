@@ -7,7 +7,7 @@ from simcli.errors import UsageError
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.manual.keys import alternatives, below, fields, models
 from simcli.spec.schema.scene import AUTHORING, AUTHORING_WORDS, SceneSpec
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 ABOUT = "The keys of a scene file; below a key: `simcli docs joints`, `simcli docs joints.limit`."
 EXAMPLE = ". Example: "
@@ -55,7 +55,7 @@ def section(topic: str) -> str:
 def places_of(word: str) -> list[str]:
     """Topics of `section` that end with a key or a `type` wherever the scene format has it, the shortest first."""
     waiting: list[tuple[str, Any]] = [("", SceneSpec)]
-    seen: set[type[Part]] = set()
+    seen: set[type[SpecModel]] = set()
     found: list[str] = []
     while waiting:
         path, kind = waiting.pop(0)
@@ -72,13 +72,13 @@ def places_of(word: str) -> list[str]:
     return sorted(dict.fromkeys(found), key=lambda path: path.count("."))
 
 
-def _types(part: type[Part]) -> tuple[Any, ...]:
+def _types(part: type[SpecModel]) -> tuple[Any, ...]:
     """What `type` may be in a class; () where it has none."""
     kinds = alternatives(fields(part).get("type"))
     return tuple(name for kind in kinds if get_origin(kind) is Literal for name in get_args(kind))
 
 
-def _tagged(kinds: list[Any], word: str) -> list[type[Part]]:
+def _tagged(kinds: list[Any], word: str) -> list[type[SpecModel]]:
     """The classes below some annotations that a `type` chooses."""
     return [model for kind in kinds for model in models(kind) if word in _types(model)]
 
@@ -92,10 +92,10 @@ def _without_names(kind: Any) -> Iterator[Any]:
             yield one
 
 
-def _parts(kinds: list[Any]) -> Iterator[type[Part]]:
+def _parts(kinds: list[Any]) -> Iterator[type[SpecModel]]:
     """The classes below some annotations, each once, nearest first."""
     waiting = [model for kind in kinds for model in models(kind)]
-    seen: set[type[Part]] = set()
+    seen: set[type[SpecModel]] = set()
     while waiting:
         part = waiting.pop(0)
         if part in seen:
@@ -105,12 +105,12 @@ def _parts(kinds: list[Any]) -> Iterator[type[Part]]:
         waiting += [model for field in fields(part).values() for kind in _without_names(field) for model in models(kind)]
 
 
-def _paragraph(part: type[Part]) -> str:
+def _paragraph(part: type[SpecModel]) -> str:
     rows = [f"- `{field.alias or name}`: {_meaning(field)}" for name, field in part.model_fields.items()]
     return f"## {title(part)}\n\n{_first_line(part)}\n\n" + "\n".join(rows)
 
 
-def title(part: type[Part]) -> str:
+def title(part: type[SpecModel]) -> str:
     """A heading for a class of the schema: `Joint`, `Box shape`."""
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in part.__name__.removesuffix("Spec"))
     return words.strip().capitalize()

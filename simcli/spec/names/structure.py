@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from simcli.spec.document.nodes import parse_path
 from simcli.spec.names import dofs
-from simcli.spec.schema.parts import EventSpec
+from simcli.spec.schema.run_sections import EventSpec
 from simcli.spec.schema.scene import SceneSpec
 
 WORLD_NAME = "world"

@@ -5,10 +5,10 @@ from typing import Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from simcli.spec.values.quantities import count, doc, number_json, quantity
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
-class BarrierSpec(Part):
+class BarrierSpec(SpecModel):
     """Barrier contact: an energy of the gap that keeps surfaces apart."""
 
     d_hat: quantity("m", gt=0) = doc(1e-3, "Gap at which the barrier begins; bodies at rest hover below it", "m", 0.01)

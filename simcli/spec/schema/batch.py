@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema, model_validat
 
 from simcli.spec.batches.sobol import MAX_DIMENSIONS
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
-from simcli.spec.schema.parts import Pair
+from simcli.spec.schema.run_sections import Pair
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -21,7 +21,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 MAX_STRATA = 2**24
 _DEVIATIONS = 37.0  # from the mean: beyond, the tail of a normal distribution is less than the smallest number
@@ -29,7 +29,7 @@ Draw = Annotated[tuple[AnyNumber | tuple[AnyNumber, ...], ...], WithJsonSchema(l
 Weights = Annotated[tuple[quantity("", ge=0), ...], WithJsonSchema(list_json(number_json("", ge=0), 1))]
 
 
-class FromSpec(Part):
+class FromSpec(SpecModel):
     """Values out of an earlier run, one per world: those of a measure, or of what it varied."""
 
     file: Text = doc(REQUIRED, "Output of `simcli run`, below the scene's folder", "", "earlier.h5")
@@ -68,7 +68,7 @@ OPTIONS = {"low": ("normal",), "high": ("normal",), "correlation": ("normal",), 
            "weights": ("choice",), "strata": ("lhs",), "dimension": ("sobol", "scrambled_sobol")}  # fmt: skip
 
 
-class VarySpec(Part):
+class VarySpec(SpecModel):
     """How one number differs between worlds: one of the ways, and what belongs to it."""
 
     uniform: Pair | None = doc(None, "Drawn evenly from [low, high)", "of the number", [0.01, 0.1])
@@ -177,7 +177,7 @@ def _as_targets(value: object) -> object:
     return value
 
 
-class TableSpec(Part):
+class TableSpec(SpecModel):
     """A table whose rows are the worlds; `table: samples.csv` for short."""
 
     file: Text = doc(REQUIRED, "CSV or Parquet file, below the scene's folder", "", "samples.csv")
@@ -219,7 +219,7 @@ def _numbers_alone(value: object) -> object:
     return value
 
 
-class BatchSpec(Part):
+class BatchSpec(SpecModel):
     """Many worlds of one scene."""
 
     worlds: count(gt=0, le=MAX_WORLDS) | None = doc(

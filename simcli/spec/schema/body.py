@@ -23,12 +23,12 @@ from simcli.spec.values.quantities import (
     refuse,
     vector,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 Rule = Literal["average", "geometric", "min", "multiply", "max"]
 
 
-class CombineSpec(Part):
+class CombineSpec(SpecModel):
     """How the values of two materials become one."""
 
     friction: Rule = doc("average", "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, "
@@ -36,7 +36,7 @@ class CombineSpec(Part):
     restitution: Rule = doc("average", "Rule for restitution", "", "max")
 
 
-class MaterialSpec(Part):
+class MaterialSpec(SpecModel):
     """What a shape is made of."""
 
     density: quantity("kg/m^3", gt=0) | None = doc(
@@ -80,7 +80,7 @@ _Rows = Annotated[
 Tensor = tuple[tuple[float, float, float], ...]  # three rows
 
 
-class InertiaSpec(Part):
+class InertiaSpec(SpecModel):
     """Inertia about the centre of mass, in body axes."""
 
     diag: vector("kg*m^2") | None = doc(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
@@ -131,14 +131,14 @@ def _bad_inertia(value: object) -> None:
     )
 
 
-class VelocitySpec(Part):
+class VelocitySpec(SpecModel):
     """Initial velocity of a free body; what is left out is 0, or follows where loops must close."""
 
     linear: vector("m/s") | None = doc(None, "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
     angular: vector("rad/s") | None = doc(None, "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
 
 
-class BodyMotionSpec(Part):
+class BodyMotionSpec(SpecModel):
     """Prescribed velocity of a kinematic body."""
 
     linear: drivable_vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
@@ -149,7 +149,7 @@ class BodyMotionSpec(Part):
 NaturalKind = Literal["1P3V", "2P2V", "3P1V", "4P", "1P2V", "2P1V", "3P", "1P1V", "2P", "1P"]
 
 
-class NaturalSpec(Part):
+class NaturalSpec(SpecModel):
     """Natural coordinates of a body; `natural: 1P3V` for short."""
 
     kind: NaturalKind = doc(REQUIRED, "How many points P and vectors V describe the body", "", "2P2V")
@@ -165,7 +165,7 @@ class NaturalSpec(Part):
         return {"kind": value} if isinstance(value, str) else value
 
 
-class TransformSpec(Part):
+class TransformSpec(SpecModel):
     """A soft hold on a body: at a pose, or moved along from where it was at the last step, as a motor does."""
 
     strength: vector("", count=2) = doc((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
@@ -194,7 +194,7 @@ class TransformSpec(Part):
         return self
 
 
-class AffineSpec(Part):
+class AffineSpec(SpecModel):
     """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
 
     stiffness: quantity("Pa", gt=0) | None = doc(None, "Stiffness; default: that of the solver", "Pa", 1e9)
@@ -205,7 +205,7 @@ class AffineSpec(Part):
     transform: TransformSpec | None = doc(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
 
 
-class BodySpec(Part):
+class BodySpec(SpecModel):
     """A rigid body."""
 
     pose: PlacedPoseSpec | None = doc(None, "Body frame at the authored configuration, in the world or `in` a body or its "
@@ -235,7 +235,7 @@ class BodySpec(Part):
         return {**self.points, **{name: frame.xyz for name, frame in self.frames.items()}}
 
 
-class WorldSpec(Part):
+class WorldSpec(SpecModel):
     """What is fixed: gravity, ground, the plane of planar scenes."""
 
     gravity: vector("m/s^2") = doc((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])

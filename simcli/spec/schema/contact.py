@@ -6,10 +6,10 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.body import refuse_less_at_rest
 from simcli.spec.values.quantities import REQUIRED, Text, Truth, count, doc, number_json, quantity
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
-class PairSpec(Part):
+class PairSpec(SpecModel):
     """Contact properties of one pair of shapes or bodies, instead of those of the materials."""
 
     a: Text = doc(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
@@ -41,7 +41,7 @@ def _auto(value: object) -> object:
     return None if value == "auto" else value
 
 
-class ContactSpec(Part):
+class ContactSpec(SpecModel):
     """Contact between shapes."""
 
     enabled: Truth = doc(True, "False: shapes only give mass", "", False)
@@ -57,7 +57,7 @@ class ContactSpec(Part):
     ] = doc(None, "Most contacts of a world; auto: what its pairs can have, in large scenes 64 and 16 per shape", "", "auto")
 
 
-class ContactSolvingSpec(Part):
+class ContactSolvingSpec(SpecModel):
     """How a solver finds contacts and their impulses."""
 
     margin: Annotated[

@@ -30,7 +30,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 NotNegative = quantity(ge=0)
 _TIME = TypeAdapter(Time)
@@ -74,7 +74,7 @@ def component_behind(*keys: str) -> Any:
     return model_validator(mode="before")(classmethod(validate))
 
 
-class StopSpec(Part):
+class StopSpec(SpecModel):
     """A condition that ends a world early, at the end of a step."""
 
     _behind = component_behind("quantity")
@@ -118,7 +118,7 @@ def _when(value: object) -> object:
     return _TIME.validate_python(value)
 
 
-class ExpectSpec(Part):
+class ExpectSpec(SpecModel):
     """One acceptance test of the result."""
 
     _behind = component_behind("max", "min", "quantity")

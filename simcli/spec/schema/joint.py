@@ -26,7 +26,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 JointType = Literal[tuple(dofs.TYPES)]
 
@@ -44,7 +44,7 @@ _BOUNDS = {**one_or_list_json(), "items": {**number_json(), "type": ["number", "
 Bounds = Annotated[tuple[AnyNumber | None, ...], BeforeValidator(_listed), WithJsonSchema(_BOUNDS)]
 
 
-class LimitSpec(Part):
+class LimitSpec(SpecModel):
     """Bounds of one coordinate: hard, or soft if a stiffness is given. `[lower, upper]` for short."""
 
     lower: AnyNumber | None = doc(None, "Lower bound, reported coordinate; none if left out", "rad or m", -1.5)
@@ -85,7 +85,7 @@ def _of_one_dof(key: str, value: Any) -> Any:
     return value
 
 
-class DriveSpec(Part):
+class DriveSpec(SpecModel):
     """An actuator on one dof."""
 
     mode: Literal["position", "velocity", "position_velocity", "effort"] = doc(
@@ -119,7 +119,7 @@ class DriveSpec(Part):
         return 0.0 if self.activation is not None else self.target
 
 
-class JointMotionSpec(Part):
+class JointMotionSpec(SpecModel):
     """An ideal drive of one dof: the coordinate follows exactly; what that takes is its drive_effort."""
 
     position: drivable() | None = doc(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
@@ -151,7 +151,7 @@ _Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_one_or_list)]
 JointMotions = Annotated[tuple[JointMotionSpec | None, ...], BeforeValidator(_one_or_list)]
 
 
-class AxisSpec(Part):
+class AxisSpec(SpecModel):
     """One axis of a d6 or universal joint; a plain vector for short."""
 
     axis: Direction = doc(REQUIRED, "Direction", "", [1, 0, 0])
@@ -169,7 +169,7 @@ class AxisSpec(Part):
         return {"axis": value} if isinstance(value, list | tuple) or is_axis(value) else value
 
 
-class AxesSpec(Part):
+class AxesSpec(SpecModel):
     """Axes of a d6 (linear before angular) or universal joint (first in the parent, second in the child)."""
 
     linear: tuple[AxisSpec, ...] = doc((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
@@ -177,7 +177,7 @@ class AxesSpec(Part):
                                         "[[0, 1, 0], [0, 0, 1]]", max_length=3)  # fmt: skip
 
 
-class DrivingSpec(Part):
+class DrivingSpec(SpecModel):
     """Affine solver: a driving joint, libuipc's and more."""
 
     aim_angle: drivable("rad") | None = doc(None, "Target of a revolute joint, reported; a number or `$signal`", "rad", 1.0)
@@ -202,7 +202,7 @@ class DrivingSpec(Part):
         return self
 
 
-class MimicSpec(Part):
+class MimicSpec(SpecModel):
     """A gear: q = ratio * q_other + offset; or a cam: q = a polynomial of q_other."""
 
     joint: Text = doc(REQUIRED, "The joint that leads", "", "other")
@@ -225,7 +225,7 @@ class MimicSpec(Part):
         return self
 
 
-class JointSpec(Part):
+class JointSpec(SpecModel):
     """A connection of two bodies. After reading, per-dof values have one entry per dof."""
 
     type: JointType = doc(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")

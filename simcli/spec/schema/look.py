@@ -17,7 +17,7 @@ from simcli.spec.schema.shape import (
     SphereForm,
 )
 from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, Truth, doc, quantity, refuse
-from simcli.spec.values.schema_parts import ByType, Part
+from simcli.spec.values.spec_model import ByType, SpecModel
 
 # sRGB. The colours that have their names from Okabe and Ito (2008), "Color Universal Design", are told apart by
 # people of all kinds of colour vision.
@@ -87,7 +87,7 @@ _LOOKS = (SphereLook, BoxLook, CapsuleLook, CylinderLook, ConeLook, EllipsoidLoo
 ShapeLookSpec = Annotated[Union[_LOOKS], ByType(*_LOOKS)]  # noqa: UP007  (of a tuple)
 
 
-class BodyLookSpec(Part):
+class BodyLookSpec(SpecModel):
     """How a body, or what is fixed to the world, is drawn."""
 
     colour: _Colour | None = doc(None, 'A name as `orange`, or "#rrggbb"; default: one that tells bodies apart', "", "teal")
@@ -98,7 +98,7 @@ class BodyLookSpec(Part):
     )
 
 
-class CameraSpec(Part):
+class CameraSpec(SpecModel):
     """From where a scene is seen."""
 
     position: Point = doc(REQUIRED, "Where the camera stands, world", "m", [3, -4, 2], alias="from")
@@ -107,7 +107,7 @@ class CameraSpec(Part):
     fov: quantity("rad", gt=0, lt=3.1) = doc(0.7, "Vertical field of view", "rad", "40 deg")
 
 
-class LookSpec(Part):
+class LookSpec(SpecModel):
     """How the scene is drawn: background and cameras."""
 
     background: _Colour | None = doc(None, "Colour behind everything; default: light or dark as the viewer is", "", "white")

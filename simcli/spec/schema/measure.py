@@ -7,14 +7,14 @@ from pydantic import model_validator
 from simcli.spec.names.channel_names import canonical
 from simcli.spec.names.reductions import BOUNDED_REDUCTIONS, REDUCTIONS
 from simcli.spec.schema.expect import component_behind
-from simcli.spec.schema.parts import Pair
+from simcli.spec.schema.run_sections import Pair
 from simcli.spec.values.quantities import AnyNumber, Text, Time, Truth, count, doc, one_of, refuse
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 Index = count(ge=0)  # `count` is a field below
 
 
-class MeasureSpec(Part):
+class MeasureSpec(SpecModel):
     """One number per world and component: a quantity by its name, and how it is reduced over the steps of the run."""
 
     _behind = component_behind(*REDUCTIONS)

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from simcli import rotations as rot
 from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, doc, one_of, quantity, refuse, vector
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 from simcli.spec.values.varied import in_all_worlds, vector_length
 
 Quaternion = vector("", count=4)
@@ -17,14 +17,14 @@ _UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
 _SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
 
 
-class AxisAngleSpec(Part):
+class AxisAngleSpec(SpecModel):
     """A rotation by an angle about an axis."""
 
     axis: Direction = doc(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
     angle: quantity("rad") = doc(REQUIRED, "Angle, right-handed", "rad", "90 deg")
 
 
-class PoseSpec(Part):
+class PoseSpec(SpecModel):
     """Position and orientation. After reading, `xyz` and the unit `quat_xyzw` hold the pose, whatever was written."""
 
     xyz: Point = doc((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])

@@ -14,14 +14,14 @@ from simcli.spec.schema.expect import ExpectSpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.look import LookSpec
 from simcli.spec.schema.measure import MeasureSpec
-from simcli.spec.schema.parts import (
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.run_sections import (
     EventSpec,
     InitialSpec,
     KeyframeSpec,
     OutputSpec,
     RunSpec,
 )
-from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.sensors.schema import SensorSpec
 from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.quantities import (
@@ -37,14 +37,14 @@ from simcli.spec.values.quantities import (
     spell,
     vector,
 )
-from simcli.spec.values.schema_parts import ByType, Part
+from simcli.spec.values.spec_model import ByType, SpecModel
 
 PositiveCount = count(gt=0)
 _Precision = Literal["float64", "float32"]
 _STEPPING = "Time stepping; auto: of second order where the motion is smooth, of first order with contact or sudden laws"
 
 
-class _Solver(Part):
+class _Solver(SpecModel):
     dt: PositiveTime = doc(1e-3, "Time step", "s", 1e-3)
     precision: _Precision = doc("float64", "Floating-point type of the simulation", "", "float32")
     max_velocity: quantity("", gt=0) = doc(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
@@ -159,7 +159,7 @@ def title_of_stem(stem: str) -> str:
 Title = Annotated[Text, AfterValidator(_title), WithJsonSchema({"type": "string", "pattern": TITLE_PATTERN})]
 
 
-class SceneSpec(Part):
+class SceneSpec(SpecModel):
     """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
 
     simcli: Version = doc(REQUIRED, "Version of the scene format", "", 1)
@@ -197,7 +197,7 @@ class SceneSpec(Part):
 Raw = dict[str, Any]
 
 
-class DefaultsSpec(Part):
+class DefaultsSpec(SpecModel):
     """Values for joints, shapes and bodies that do not write their own; below a name or pattern for those that it means."""
 
     joint: Raw = doc(dict, "For every joint, or by name or pattern", "", '{damping: 0.01, "arm_*": {friction: 0.1}}')
@@ -205,7 +205,7 @@ class DefaultsSpec(Part):
     body: Raw = doc(dict, "For every body, or by name or pattern", "", "{}")
 
 
-class InstanceSpec(Part):
+class InstanceSpec(SpecModel):
     """A copy of a model, its names with the prefix `NAME/`."""
 
     model: Text = doc(REQUIRED, "Name of the model", "", "link")
@@ -233,7 +233,7 @@ class ReplicaSpec(InstanceSpec):
     spacing: vector("m") = doc(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
 
 
-class ModelSpec(Part):
+class ModelSpec(SpecModel):
     """A template: a small scene of bodies and joints with own parameters."""
 
     params: Raw = doc(dict, "Parameters and their default values", "", "{L: 0.4}")

@@ -6,10 +6,10 @@ from pydantic import model_validator
 
 from simcli.spec.schema.joint import JointType
 from simcli.spec.values.quantities import Text, doc, refuse, spell
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
-class SelectSpec(Part):
+class SelectSpec(SpecModel):
     """Bodies and joints by name or pattern: a list of patterns, or what to keep and what to leave out.
 
     A pattern fits a body, a joint, or a listed articulation, which stands for all of its joints and bodies. Kept are

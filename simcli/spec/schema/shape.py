@@ -21,12 +21,12 @@ from simcli.spec.values.quantities import (
     refuse,
     vector,
 )
-from simcli.spec.values.schema_parts import ByType, Part
+from simcli.spec.values.spec_model import ByType, SpecModel
 
 DEFAULT_LAYER = "default"  # of shapes that name none
 
 
-class Placed(Part):
+class Placed(SpecModel):
     """Something with a pose in a body, or in the world."""
 
     pose: PlacedPoseSpec = doc(PlacedPoseSpec, "Pose in the body (or world) frame, or `in` a frame of it", "",
@@ -61,7 +61,7 @@ class PlaneShape(_Shape):
     offset: Length = doc(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
 
 
-class SphereForm(Part):
+class SphereForm(SpecModel):
     """A ball."""
 
     type: Literal["sphere"] = doc(REQUIRED, "Kind of shape", "", "sphere")
@@ -72,7 +72,7 @@ class SphereShape(SphereForm, _Shape):
     """A ball."""
 
 
-class BoxForm(Part):
+class BoxForm(SpecModel):
     """A box about its centre."""
 
     type: Literal["box"] = doc(REQUIRED, "Kind of shape", "", "box")
@@ -83,7 +83,7 @@ class BoxShape(BoxForm, _Shape):
     """A box about its centre."""
 
 
-class CapsuleForm(Part):
+class CapsuleForm(SpecModel):
     """A cylinder along z with half balls on its ends, about its centre."""
 
     type: Literal["capsule"] = doc(REQUIRED, "Kind of shape", "", "capsule")
@@ -95,7 +95,7 @@ class CapsuleShape(CapsuleForm, _Shape):
     """A cylinder along z with half balls on its ends, about its centre."""
 
 
-class CylinderForm(Part):
+class CylinderForm(SpecModel):
     """A cylinder along z, about its centre."""
 
     type: Literal["cylinder"] = doc(REQUIRED, "Kind of shape", "", "cylinder")
@@ -107,7 +107,7 @@ class CylinderShape(CylinderForm, _Shape):
     """A cylinder along z, about its centre."""
 
 
-class ConeForm(Part):
+class ConeForm(SpecModel):
     """A cone along z: base at -length/2, apex at +length/2."""
 
     type: Literal["cone"] = doc(REQUIRED, "Kind of shape", "", "cone")
@@ -119,7 +119,7 @@ class ConeShape(ConeForm, _Shape):
     """A cone along z: base at -length/2, apex at +length/2."""
 
 
-class EllipsoidForm(Part):
+class EllipsoidForm(SpecModel):
     """An ellipsoid about its centre."""
 
     type: Literal["ellipsoid"] = doc(REQUIRED, "Kind of shape", "", "ellipsoid")
@@ -134,7 +134,7 @@ _SCALE_JSON = {**list_json(number_json(""), 3, 3), **number_json(""), "type": ["
 Scale = Annotated[vector(""), WithJsonSchema(_SCALE_JSON)]
 
 
-class MeshForm(Part):
+class MeshForm(SpecModel):
     """A triangle mesh from a file."""
 
     type: Literal["mesh"] = doc(REQUIRED, "Kind of shape", "", "mesh")

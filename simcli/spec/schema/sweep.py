@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from simcli.spec.schema.batch import TableSpec
 from simcli.spec.values.quantities import REQUIRED, PositiveTime, Text, count, doc, refuse, spell
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
 def _version(value: object) -> object:
@@ -71,7 +71,7 @@ Combination = Annotated[dict[str, Any], AfterValidator(_combination), WithJsonSc
 _Keep = Literal["all", "failed", "none"]
 
 
-class SweepSpec(Part):
+class SweepSpec(SpecModel):
     """A sweep: the product of its scenes and choices, each with its batch of worlds."""
 
     sweep: Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})] = doc(

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names.sensor_types import BY_CONTACTS, SENSOR_TYPES
 from simcli.spec.values.quantities import REQUIRED, PositiveLength, Text, Time, doc, one_of, quantity, refuse, vector
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 _Type = Literal[tuple(SENSOR_TYPES)]
 _WORDS = {"type": "string", "enum": list(SENSOR_TYPES)}
@@ -25,7 +25,7 @@ _OfSensor = quantity(ge=0)  # texts with a unit are in SI already: the sensor as
 _ByRoot = Annotated[_OfSensor, WithJsonSchema({"type": ["number", "string"], "minimum": 0})]
 
 
-class NoiseSpec(Part):
+class NoiseSpec(SpecModel):
     """How what a sensor shows differs from what is there; numbers are in the unit of what it gives."""
 
     sigma: _OfSensor = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
@@ -43,7 +43,7 @@ class NoiseSpec(Part):
         return bool(self.sigma or self.density or self.walk or self.quantum)
 
 
-class SensorSpec(Part):
+class SensorSpec(SpecModel):
     """What is measured in one place; `sensor.NAME.TYPE` is a quantity for each type."""
 
     type: _Types = doc(REQUIRED, "What it gives; several for several quantities", "", "[gyro, accelerometer]", min_length=1)

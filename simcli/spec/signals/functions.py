@@ -5,10 +5,10 @@ from typing import Literal
 from pydantic import model_validator
 
 from simcli.spec.values.quantities import REQUIRED, AnyNumber, PositiveTime, Text, Time, doc, one_of, quantity, refuse
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
-class SineSignal(Part):
+class SineSignal(SpecModel):
     """offset + amplitude sin(2 pi frequency t + phase)."""
 
     amplitude: AnyNumber = doc(REQUIRED, "Amplitude", "of the driven quantity", 1)
@@ -17,7 +17,7 @@ class SineSignal(Part):
     offset: AnyNumber = doc(0.0, "Mean", "of the driven quantity", 0)
 
 
-class StepSignal(Part):
+class StepSignal(SpecModel):
     """One value before a time, another after."""
 
     before: AnyNumber = doc(0.0, "Value before", "of the driven quantity", 0)
@@ -25,7 +25,7 @@ class StepSignal(Part):
     time: Time = doc(REQUIRED, "Time of the step", "s", 0.5)
 
 
-class RampSignal(Part):
+class RampSignal(SpecModel):
     """A straight line between two times, constant outside."""
 
     from_: AnyNumber = doc(0.0, "Value up to `start`", "of the driven quantity", 0, alias="from")
@@ -40,7 +40,7 @@ class RampSignal(Part):
         return self
 
 
-class ChirpSignal(Part):
+class ChirpSignal(SpecModel):
     """A sine whose frequency goes linearly from f0 to f1."""
 
     amplitude: AnyNumber = doc(REQUIRED, "Amplitude", "of the driven quantity", 1)
@@ -49,7 +49,7 @@ class ChirpSignal(Part):
     duration: PositiveTime = doc(REQUIRED, "Time from f0 to f1", "s", 10)
 
 
-class TableSignal(Part):
+class TableSignal(SpecModel):
     """Values over time, from the scene or two columns of a CSV file."""
 
     time: tuple[Time, ...] | None = doc(None, "Times, rising", "s", [0, 1, 2])

@@ -17,7 +17,7 @@ from simcli.spec.values.quantities import (
     refuse,
     spell,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 from simcli.spec.values.varied import Varied, VariedFormula
 
 _PLUS = "a number, `$signal`, or an expression"
@@ -47,7 +47,7 @@ Range = Annotated[
 ]
 
 
-class PidSignal(Part):
+class PidSignal(SpecModel):
     """Proportional, integral and derivative feedback of an error, target less input."""
 
     input: Formula = doc(REQUIRED, "What is controlled, an expression", "", "{joint.pin.q}")
@@ -74,7 +74,7 @@ class PidSignal(Part):
         return self
 
 
-class ActivationSpec(Part):
+class ActivationSpec(SpecModel):
     """A first-order lag between what a drive is told and what it does: time_constant y' = target - y."""
 
     time_constant: PositiveTime = doc(REQUIRED, "Time constant", "s", 0.05)

@@ -6,13 +6,13 @@ from simcli.spec.schema.expect import Values
 from simcli.spec.signals.functions import ChirpSignal, RampSignal, SineSignal, StepSignal, TableSignal
 from simcli.spec.signals.laws import FilterSignal, Formula, PidSignal, Range, ordered
 from simcli.spec.values.quantities import Time, doc, one_of, quantity, refuse
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 FEEDBACK = ("expression", "pid", "filter")  # kinds whose values depend on the motion
 _SAMPLED = ("rate", "delay", "limits")  # of these kinds
 
 
-class SignalSpec(Part):
+class SignalSpec(SpecModel):
     """A function of time, or of what the bodies do."""
 
     constant: Values | None = doc(None, "A constant", "of the driven quantity", 1.0)

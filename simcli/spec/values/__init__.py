@@ -8,7 +8,7 @@ In: texts and numbers of a tree. Out: floats in SI, and the field types of the s
     braces          arithmetic on names in braces, as that of signals and of conditions on columns
     ranks           who has written a number: the file, its batch, an option, or who runs it; itself or through parameters
     scopes          parameters: a scope of named numbers that may refer to each other, inside an outer scope
-    schema_parts    base of all schema classes, whose validators are made when a scene needs them
+    spec_model      base of all schema classes, whose validators are made when a scene needs them
     quantities      field types of the schema: numbers with a dimension, vectors, signals, counts; and `doc`
     unit_texts      texts with a unit in a tree, turned to SI before the schema
     quantity_units  units of bounds and of noise: those of their quantities

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import OutputError, SimcliError, SimulationError
 from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
-from simcli.pipeline.parts import parts_folder, whole_of_parts
+from simcli.pipeline.sub_batches import sub_batches_folder, whole_of_sub_batches
 from simcli.spec import n_worlds
 from simcli.spec.document.overrides import SWEEP, Override
 from simcli.sweeps.planning.names import case_ids
@@ -166,11 +166,12 @@ def _draft(path: Path) -> Iterator[Path]:
     draft, pattern = (path.with_name(f"{start}{process}.part.h5") for process in (os.getpid(), "*"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in {*path.parent.glob(pattern.name), *map(whole_of_parts, path.parent.glob(parts_folder(pattern).name))}:
+        folders = path.parent.glob(sub_batches_folder(pattern).name)
+        for old in {*path.parent.glob(pattern.name), *map(whole_of_sub_batches, folders)}:
             if old != draft and not is_being_written(old):
                 checkpoint.clear_checkpoints(old)
                 old.unlink(missing_ok=True)
-                shutil.rmtree(parts_folder(old), ignore_errors=True)
+                shutil.rmtree(sub_batches_folder(old), ignore_errors=True)
                 old.with_name(f"{old.name}.lock").unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -180,7 +181,7 @@ def _draft(path: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             checkpoint.clear_checkpoints(draft)
             draft.unlink(missing_ok=True)
-            shutil.rmtree(parts_folder(draft), ignore_errors=True)
+            shutil.rmtree(sub_batches_folder(draft), ignore_errors=True)
 
 
 def _reasons(chunk: Chunk, outcome: Outcome) -> dict[str, str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simcli.model.bodies.body_inputs import SIZE_OF, load_mesh
 from simcli.model.bodies.mesh import MeshError
-from simcli.model.bodies.parts import SIZE_OF, load_mesh
 from simcli.model.bodies.terrain import read_heights
 from simcli.model.contact.surfaces import terrain_triangles
 from simcli.model.signals.csv_table import CsvError

@@ -13,11 +13,11 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.parts import pose_of
+from simcli.model.bodies.body_inputs import pose_of
 from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.joints.catalogue import CATALOGUE, ORBITS
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
+from simcli.model.mechanism import ONE_POSE, BodyInput, JointInput
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.tree.links import can_invert
@@ -36,14 +36,14 @@ OFFSET_TYPES = ("revolute", "prismatic", "screw")  # joints with one coordinate 
 class JointReader:
     """Reads joints one by one; knows the poses of bodies as they are written, and of those placed so far."""
 
-    def __init__(self, worlds: Worlds, bodies: list[BodyPart]):
+    def __init__(self, worlds: Worlds, bodies: list[BodyInput]):
         self.worlds, self.bodies = worlds, bodies
         self.index = {"world": WORLD, **{body.name: b for b, body in enumerate(bodies)}}
         self.authored = worlds.columns(lambda s: [_pose(body) for body in s.bodies.values()], len(bodies), (7,))
         self.poses: dict[int, Array] = {WORLD: ONE_POSE}
         self.anchored: set[str] = set()
 
-    def outline(self, name: str, is_tree: bool) -> JointPart | None:
+    def outline(self, name: str, is_tree: bool) -> JointInput | None:
         """A joint with its bodies and axes, not yet placed.
 
         Args:
@@ -64,7 +64,7 @@ class JointReader:
             return None
         kind = CATALOGUE[joint.type].kind
         parent, child = self.index[joint.parent], self.index[joint.child]
-        part = JointPart(name, kind, parent, child, motion, is_tree=is_tree, enabled=joint.enabled)
+        part = JointInput(name, kind, parent, child, motion, is_tree=is_tree, enabled=joint.enabled)
         part.length = self._length(name, joint)
         part.compliance = self.worlds.numbers(lambda s: s.joints[name].compliance)
         return part
@@ -113,7 +113,7 @@ class JointReader:
         bounds = self.worlds.numbers(lambda s: [_or(v, np.nan) for v in _bounds(s.joints[name].limit[0])], (2,))
         return np.where(bounds > 0.0, bounds, np.nan)  # a distance is never below zero: such a bound says nothing
 
-    def place_free(self, part: JointPart, guide: JointPart | None) -> None:
+    def place_free(self, part: JointInput, guide: JointInput | None) -> None:
         """Place a body on the free joint that was made for it: joint_q is its pose.
 
         Args:
@@ -130,7 +130,7 @@ class JointReader:
         if part.kind == JointKind.PLANAR:
             part.q = planar_coordinates(part.motion, part.q)
 
-    def place(self, part: JointPart, step: Step) -> None:
+    def place(self, part: JointInput, step: Step) -> None:
         """Anchors of a tree joint, and the pose of the body that it reaches.
 
         Args:
@@ -152,7 +152,7 @@ class JointReader:
         if part.entry.coordinates == "pose" and not follows:
             part.q = self.relative(part)
 
-    def anchors(self, part: JointPart) -> None:
+    def anchors(self, part: JointInput) -> None:
         """Anchors of a joint; with `at`, both bodies are placed.
 
         Args:
@@ -174,7 +174,7 @@ class JointReader:
             part.X_c = rot.pose_compose(rot.pose_inverse(C), here)
         self._offset(part)
 
-    def set_radius(self, part: JointPart) -> None:
+    def set_radius(self, part: JointInput) -> None:
         """Radius of an orbital joint: the distance of its anchors at the authored poses.
 
         Args:
@@ -188,7 +188,7 @@ class JointReader:
             self.worlds.fault("SC468", f"joints.{part.name}", message, "move parent_frame, child_frame or a body")
         part.length = np.repeat(radius[:, None], 2, axis=1)
 
-    def _offset(self, part: JointPart) -> None:
+    def _offset(self, part: JointInput) -> None:
         name = part.name
         offset = self.worlds.numbers(lambda s: s.joints[name].init_angle)
         if not offset.any():
@@ -201,7 +201,7 @@ class JointReader:
         part.init_angle = offset
         part.q = offset[:, None]  # of the authored configuration
 
-    def _follow(self, part: JointPart, step: Step) -> None:
+    def _follow(self, part: JointInput, step: Step) -> None:
         """Pose of the outer body with the joint at its measured zero."""
         name = self.bodies[step.outer].name
         authored = self.worlds.first.bodies[name].pose is not None
@@ -222,20 +222,20 @@ class JointReader:
                 hint = "with parent_frame and child_frame the pose follows from the joint: leave `pose` out"
                 self.worlds.fault("SC450", f"bodies.{name}.pose", message, hint)
 
-    def _at_start(self, part: JointPart) -> Array:
+    def _at_start(self, part: JointInput) -> Array:
         """Joint transform of the authored configuration: the offset that X_c holds."""
         if part.q is None:
             return ONE_POSE
         return pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, part.q[:, 0])
 
-    def relative(self, part: JointPart) -> Array:
+    def relative(self, part: JointInput) -> Array:
         """Pose of the child anchor frame in the parent anchor frame at the authored configuration, (W|1, 7)."""
         X_a = rot.pose_compose(self.poses[part.parent], part.X_p)
         X_b = rot.pose_compose(self.poses[part.child], part.X_c)
         return rot.pose_compose(rot.pose_inverse(X_a), X_b)
 
 
-def _first_axis(part: JointPart) -> Array:
+def _first_axis(part: JointInput) -> Array:
     """Axis of a joint with one coordinate."""
     return (part.motion.linear if part.kind == JointKind.PRISMATIC else part.motion.angular)[..., 0, :]
 
@@ -281,7 +281,7 @@ def _structure(joint) -> tuple:
     return joint.type, joint.parent, joint.child, joint.loop, joint.enabled, axes, limits, drives, frames, start, leader
 
 
-def read_dofs(worlds: Worlds, part: JointPart) -> None:
+def read_dofs(worlds: Worlds, part: JointInput) -> None:
     """What acts on the dofs of a joint.
 
     Args:
@@ -304,7 +304,7 @@ def read_dofs(worlds: Worlds, part: JointPart) -> None:
         _read_drives(worlds, part)
 
 
-def _read_limits(worlds: Worlds, part: JointPart) -> None:
+def _read_limits(worlds: Worlds, part: JointInput) -> None:
     name, n = part.name, part.n_qd
     sources = (("limit_lower", "lower", -np.inf), ("limit_upper", "upper", np.inf),
                ("limit_stiffness", "stiffness", 0.0), ("limit_damping", "damping", np.nan))  # fmt: skip
@@ -315,7 +315,7 @@ def _read_limits(worlds: Worlds, part: JointPart) -> None:
         )
 
 
-def _read_soft_distance(worlds: Worlds, part: JointPart) -> None:
+def _read_soft_distance(worlds: Worlds, part: JointInput) -> None:
     """Stiffness and damping of a distance joint's bounds, which stand at its first dof; the bounds are its length."""
     for column, default in (("limit_stiffness", 0.0), ("limit_damping", np.nan)):
         key = column.removeprefix("limit_")
@@ -324,7 +324,7 @@ def _read_soft_distance(worlds: Worlds, part: JointPart) -> None:
         part.dof[column] = np.concatenate((value[:, None], rest), axis=1)
 
 
-def _read_drives(worlds: Worlds, part: JointPart) -> None:
+def _read_drives(worlds: Worlds, part: JointInput) -> None:
     name, n = part.name, part.n_qd
     drives = worlds.first.joints[name].drive
     part.drive_mode = tuple(DriveMode.NONE if one is None else DriveMode[one.mode.upper()] for one in drives)

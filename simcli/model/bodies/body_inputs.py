@@ -12,7 +12,7 @@ from simcli.model.bodies.inertia import MassProperties, combine, shape_propertie
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.bodies.tables import Shapes
 from simcli.model.bodies.terrain import read_heights
-from simcli.model.mechanism import BodyPart
+from simcli.model.mechanism import BodyInput
 from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.model.tree.links import stack_worlds
 from simcli.spec.expansion.planes import NORMAL_INDEX
@@ -232,7 +232,7 @@ def _tensor(inertia: InertiaSpec | None, plane: str | None) -> Tensor:
     return tuple(tuple(inertia.normal * (0.0 if i != k else 1.0 if i == n else 0.5) for k in range(3)) for i in range(3))
 
 
-def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, written: _Numbers) -> BodyPart:
+def body_input(worlds: Worlds, name: str, index: int, reader: ShapeReader, written: _Numbers) -> BodyInput:
     """One body, its pose left at the identity.
 
     Args:
@@ -269,11 +269,11 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, writte
         inertia = written.inertia[index]
     if mass is None or inertia is None:
         if len(worlds.faults) > before:  # a shape that would have given it is broken
-            return BodyPart(name, np.ones(1), np.zeros((1, 3)), np.eye(3)[None])
+            return BodyInput(name, np.ones(1), np.zeros((1, 3)), np.eye(3)[None])
         if body.kinematic:  # nothing asks for the mass of what moves as prescribed
             mass = np.zeros(1) if mass is None else mass
             com = np.zeros((1, 3)) if com is None else com
-            return BodyPart(name, mass, com, np.zeros((1, 3, 3)), kinematic=True)
+            return BodyInput(name, mass, com, np.zeros((1, 3, 3)), kinematic=True)
         message = f"body `{name}` has neither inertia nor shapes that have a mass"
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
@@ -281,12 +281,12 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, writte
     natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors,
+    return BodyInput(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors,
                     compliance=written.compliance[index], volume=volume,
                     gravity_compensation=written.gravity_compensation[index])  # fmt: skip
 
 
-def _refuse_infinite(worlds: Worlds, parts: list[BodyPart]) -> None:
+def _refuse_infinite(worlds: Worlds, parts: list[BodyInput]) -> None:
     """Refuse what overflows when mass properties come from shapes."""
     for part in parts:
         if part.volume is None or all(np.isfinite(one).all() for one in (part.mass, part.com, part.inertia)):
@@ -296,7 +296,7 @@ def _refuse_infinite(worlds: Worlds, parts: list[BodyPart]) -> None:
         part.mass, part.com, part.inertia = np.ones(1), np.zeros((1, 3)), np.eye(3)[None]
 
 
-def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
+def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyInput]:
     """All bodies in file order, then the shapes of the world into the reader's table.
 
     Args:
@@ -307,7 +307,7 @@ def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
         The parts, poses left at the identity.
     """
     written = _numbers(worlds)
-    parts = [body_part(worlds, name, index, reader, written) for index, name in enumerate(worlds.first.bodies)]
+    parts = [body_input(worlds, name, index, reader, written) for index, name in enumerate(worlds.first.bodies)]
     _refuse_infinite(worlds, parts)
     for key in worlds.first.world.shapes:
         reader.read(lambda s, key=key: s.world.shapes[key], f"world.shapes.{key}", key, WORLD, needs_mass=False)

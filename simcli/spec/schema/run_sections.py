@@ -23,7 +23,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
-from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.spec_model import SpecModel
 
 
 def _spell(value: object) -> str:
@@ -36,7 +36,7 @@ def _spell(value: object) -> str:
     return str(value)
 
 
-class CrossingSpec(Part):
+class CrossingSpec(SpecModel):
     """Bound of a quantity beyond which an event takes place."""
 
     above: AnyNumber | None = doc(None, "When larger", "of the quantity", 1.0)
@@ -53,7 +53,7 @@ class CrossingSpec(Part):
         return self.below if self.above is None else self.above
 
 
-class EventSpec(Part):
+class EventSpec(SpecModel):
     """Values that change during the run, at a time, or in each world when a quantity crosses a bound."""
 
     at: Time | None = doc(None, "Time: the first step start at or after it", "s", 1.5)
@@ -93,7 +93,7 @@ StartValue = Annotated[
 ]
 
 
-class KeyframeSpec(Part):
+class KeyframeSpec(SpecModel):
     """A state by name, from which a run may begin: joint coordinates by name or pattern, and controls."""
 
     joint_q: dict[str, StartValue] = doc(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
@@ -115,7 +115,7 @@ class InitialSpec(KeyframeSpec):
         return {"keyframe": value} if isinstance(value, str) else value
 
 
-class _TrustSpec(Part):
+class _TrustSpec(SpecModel):
     """What a run comes to by what it is not to be trusted for; its action alone for short."""
 
     @model_validator(mode="before")
@@ -146,7 +146,7 @@ class DriftSpec(_TrustSpec):
     share: quantity("", gt=0) = doc(0.1, "Share of the energy exchanged, above which a world is untrusted", "", 0.5)
 
 
-class RunSpec(Part):
+class RunSpec(SpecModel):
     """How long, and what happens on failure."""
 
     duration: PositiveTime = doc(1.0, "Simulated time, a whole multiple of dt; it ends with a frame", "s", 10)
@@ -161,7 +161,7 @@ class RunSpec(Part):
 _Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions", "body_qdd"]
 
 
-class OutputSpec(Part):
+class OutputSpec(SpecModel):
     """What is written."""
 
     every: PositiveTime | None = doc(None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01)

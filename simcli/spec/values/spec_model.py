@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticKnownError, core_schema
 
 
-class Part(BaseModel):
+class SpecModel(BaseModel):
     """Base of every schema class: frozen, no unknown keys, no infinities; its validator is made at its first value.
 
     pydantic writes the schemas of nested classes into those of their owners, once per place, and so makes the whole
@@ -36,11 +36,11 @@ class Part(BaseModel):
         return called(cls.model_validate, lambda: _own_schema(cls))
 
 
-_in_making: set[type[Part]] = set()
+_in_making: set[type[SpecModel]] = set()
 DESCRIBED = "simcli_described"  # in the metadata of a schema that is a call
 
 
-def _own_schema(part: type[Part]) -> core_schema.CoreSchema:
+def _own_schema(part: type[SpecModel]) -> core_schema.CoreSchema:
     part.model_rebuild()
     return part.__pydantic_core_schema__
 
@@ -58,14 +58,14 @@ def called(validate: Callable[[Any], Any], described: Callable[[], Any]) -> core
 class ByType:
     """Annotation of a union of parts that differ in their `type`: the part is looked up, the others are never made."""
 
-    def __init__(self, *parts: type[Part]):
+    def __init__(self, *parts: type[SpecModel]):
         self.parts = {tag: part for part in parts for tag in get_args(part.model_fields["type"].annotation)}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """A call of `validate`."""
         return called(self.validate, self._described)
 
-    def validate(self, value: Any) -> Part:
+    def validate(self, value: Any) -> SpecModel:
         """The value as the part that its `type` names; pydantic's own errors of a tagged union."""
         if isinstance(value, tuple(self.parts.values())):
             return value

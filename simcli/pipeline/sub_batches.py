@@ -21,7 +21,7 @@ _OF_WORST = ("SC611", "SC633")  # events of what is worst in a run, by their val
 _TICKS = 1000  # of the joining, at most
 
 
-def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
+def execute_sub_batches(job: Job, n_fit: int, watch: Watch) -> Outcome:
     """Run parts of a job, and write their worlds as the run that was asked for.
 
     Files of parts stand in a folder beside the output until all of them are there. If one is stopped they stay, and the same
@@ -40,7 +40,7 @@ def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
             process writes it.
         DeviceError: not so many worlds fit after all.
     """
-    numbers, folder = list(job.numbers), parts_folder(job.output)
+    numbers, folder = list(job.numbers), sub_batches_folder(job.output)
     size = -(-len(numbers) // -(-len(numbers) // n_fit))  # as many parts as must be, of one size but for the last
     parts = [tuple(numbers[first : first + size]) for first in range(0, len(numbers), size)]
     sizes = tuple(map(len, parts))
@@ -48,7 +48,7 @@ def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
     with _locked(job.output):
         _make(folder, job, size)
         for k, worlds in enumerate(parts):
-            seen = _PartWatch(watch, job, sum(sizes[:k]))
+            seen = _SubBatchWatch(watch, job, sum(sizes[:k]))
             gc.collect()  # what a solver holds of the device is in cycles
             outcomes.append(execute(_part(job, worlds, folder), seen))
             if outcomes[-1].status != "done" or (not seen.goes_on and k + 1 < len(parts)):
@@ -77,13 +77,13 @@ def _locked(output: Path) -> Iterator[None]:
         lock.release()
 
 
-def parts_folder(output: Path) -> Path:
+def sub_batches_folder(output: Path) -> Path:
     """Where the files of parts stand for a while."""
     return output.with_name(f".{output.name}.parts")
 
 
-def whole_of_parts(folder: Path) -> Path:
-    """The output whose `parts_folder` it is."""
+def whole_of_sub_batches(folder: Path) -> Path:
+    """The output whose `sub_batches_folder` it is."""
     return folder.with_name(folder.name.removeprefix(".").removesuffix(".parts"))
 
 
@@ -95,7 +95,7 @@ def planned_size(job: Job) -> int:
     Raises:
         OutputError: its parts were run on another device, or are of other worlds; or its plan is damaged.
     """
-    folder = parts_folder(job.output)
+    folder = sub_batches_folder(job.output)
     if not job.request.resume or not folder.exists() or _is_older(folder / _PLAN, job.output):
         return 0
     try:
@@ -126,7 +126,7 @@ def _make(folder: Path, job: Job, size: int) -> None:
         raise OutputError(f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin "
                           "anew")  # fmt: skip
     if not job.request.resume:
-        claim_space(job, in_parts=True)
+        claim_space(job, in_sub_batches=True)
     try:
         if not job.request.resume:
             shutil.rmtree(folder, ignore_errors=True)
@@ -142,7 +142,7 @@ def _part(job: Job, worlds: tuple[int, ...], folder: Path) -> Job:
     return prepare(replace(job.request, worlds=worlds, output=output, tries_all=True, resume=True))
 
 
-class _PartWatch:
+class _SubBatchWatch:
     """Sees the Ticks of a part as those of the whole run, of which a part is so many frames as it has worlds.
 
     Args:
@@ -161,7 +161,7 @@ class _PartWatch:
     def __call__(self, tick: Tick) -> bool:
         steps = self._n_steps * self._before + tick.steps
         frames = tick.n_frames * steps // max(self._n_steps * self._n_worlds, 1)
-        self.goes_on = self._watch(replace(tick, frames=frames, steps=steps, in_parts=True)) and self.goes_on
+        self.goes_on = self._watch(replace(tick, frames=frames, steps=steps, in_sub_batches=True)) and self.goes_on
         return self.goes_on
 
 
@@ -176,7 +176,7 @@ def _join(job: Job, outcomes: Sequence[Outcome], watch: Watch) -> bool:
 
     n_bytes = _claim_room(job, outcomes)
     n_steps = job.schedule.n_steps
-    now = Tick("joining", 0, _TICKS, n_steps * job.schedule.dt, n_steps * len(job.numbers), 0.0, 0, in_parts=True)
+    now = Tick("joining", 0, _TICKS, n_steps * job.schedule.dt, n_steps * len(job.numbers), 0.0, 0, in_sub_batches=True)
 
     def see(part: float) -> None:
         if not watch(replace(now, frames=int(part * _TICKS), n_bytes=int(part * n_bytes))):
@@ -207,7 +207,7 @@ def _claim_room(job: Job, outcomes: Sequence[Outcome]) -> int:
 
 
 def _way_on(job: Job) -> str:
-    return f"Make room; then the same command with --resume joins the parts, which stay in {parts_folder(job.output)}"
+    return f"Make room; then the same command with --resume joins the parts, which stay in {sub_batches_folder(job.output)}"
 
 
 def _retold(job: Job, events: list[Event]) -> list[Event]:
