@@ -421,7 +421,7 @@ def test_a_side_is_exact(precision):
     points = np.stack((p, q, r, p + (q - p) * s + (r - p) * t), axis=1).astype(EXACT_KINDS[precision])
     wanted = np.array([side_of(*four) for four in points])
     arena = Arena(live_device(precision), EXACT_N)
-    given, found = arena.slot(4, Vec3), arena.slot(1)
+    given, found = arena.array(4, Vec3), arena.array(1)
     arena.build()
     given.write(points)
     arena.launch(take_sides, given, found, arena, arena.n_blocks)

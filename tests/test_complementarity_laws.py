@@ -43,11 +43,11 @@ class Evaluator:
 
     def __init__(self, device):
         arena = self.arena = Arena(device, N)
-        x, w, mu, sigma = self.given = arena.slot(1, Vec3), arena.slot(1, Vec3), arena.slot(1), arena.slot(1)
+        x, w, mu, sigma = self.given = arena.array(1, Vec3), arena.array(1, Vec3), arena.array(1), arena.array(1)
         names = ("curnier", "cone", "discs", "smooth discs")
-        out = self.out = {name: (arena.slot(1, Vec3), arena.slot(1, Mat3), arena.slot(1, Mat3)) for name in names}
-        row = self.row = arena.slot(3)
-        nearest, inner = self.nearest, self.inner = arena.slot(1, Vec3), arena.slot(1, Vec3)
+        out = self.out = {name: (arena.array(1, Vec3), arena.array(1, Mat3), arena.array(1, Mat3)) for name in names}
+        row = self.row = arena.array(3)
+        nearest, inner = self.nearest, self.inner = arena.array(1, Vec3), arena.array(1, Vec3)
         arena.build()
 
         def write(k, x, w, mu, sigma, point):
@@ -237,7 +237,7 @@ class Bench:
         self.arena = Arena(device.for_worlds(1), 1)
         self.problem = p = Problem(self.arena, LINEAR_N, N_ROWS, N_CONTACTS, has_spins=True,
                                    pattern=SystemPattern(N_BODIES, start, np.concatenate(self.columns)))  # fmt: skip
-        self.x, self.product = self.arena.slot(LINEAR_N), self.arena.slot(LINEAR_N)
+        self.x, self.product = self.arena.array(LINEAR_N), self.arena.array(LINEAR_N)
         x, product, arena = self.x, self.product, self.arena
         self.arena.build()
         self.arena.write(np.full((1, self.arena.n_rows), np.nan))

@@ -279,7 +279,7 @@ def add_to(slot: ti.template(), w: ti.i32, k: ti.i32, x: ti.f64):
 def test_a_procedure_is_compiled_once_and_called_or_inlined(device, monkeypatch, backends):
     monkeypatch.setattr(procedures, "CALLING", backends)
     arena, built = Arena(device, 1), []
-    slot = arena.slot(3)
+    slot = arena.array(3)
     arena.build()
     monkeypatch.setattr(procedures, "own_variables", lambda own=procedures.own_variables: built.append(True) or own())
 

@@ -331,13 +331,13 @@ def test_tables_follow_the_host(device):
     arenas = [Arena(device, 2) for _ in range(2)]
     tables = [(arena.ints([3 * k, 2**24 + 1, -1]), arena.shared([0.5 * k, 1.5])) for k, arena in enumerate(arenas, 1)]
     arena, (whole, real) = arenas[0], tables[0]
-    found = arena.slot(5)
+    found = arena.array(5)
     arena.build()
 
     read = reader(arena, whole, real, found)
     for other, wanted in ((arena, (3, 2**24 + 1, -1, 0.5, 1.5)), (arenas[1], (6, 2**24 + 1, -1, 1.0, 1.5))):
         if other is not arena:
-            other.slot(5)
+            other.array(5)
             arena.refill(other)
         arena.launch(read)
         np.testing.assert_array_equal(found.read()[..., 0], [wanted, wanted])
@@ -366,7 +366,7 @@ def reader(arena, whole, real, found):
 def test_memory_that_a_gpu_does_not_reach_is_refused(arch, name, monkeypatch):
     device = replace(start_device("cpu", "float32", threads=1, like_gpu=True), arch=arch)
     arena = Arena(device, 1)
-    arena.slot(3)
+    arena.array(3)
     arena.build()  # within bounds
     n = arena.storage.given.shape[0]
     bound = n if name == "MOST_NUMBERS" else n * SINGLE

@@ -39,7 +39,7 @@ def evaluate(device):
     def run(function, *arguments):
         width = len(arguments)
         arena = Arena(device, len(arguments[0]))
-        given, results = arena.slot(width), arena.slot(2)
+        given, results = arena.array(width), arena.array(2)
         arena.build()
 
         @ti.kernel
@@ -204,7 +204,7 @@ def evaluate_of_vectors(device, request):
     def run(body, *arguments):
         arena = Arena(device, len(arguments[0]))
         arena.is_own = is_thorough
-        given, found = arena.slot(len(arguments)), arena.slot(1)
+        given, found = arena.array(len(arguments)), arena.array(1)
         arena.build()
 
         @ti.kernel
@@ -324,7 +324,7 @@ def test_notes_keep_numbers_and_vectors(device, width):
 def test_packs_are_found_by_item_and_by_number(device):
     """What is written in one way is read in the other, at once."""
     arena = Arena(device, 3)
-    spread, slot = arena.slot(5), arena.slot_by_rows(4)
+    spread, slot = arena.array(5), arena.array_by_rows(4)
     arena.build()
 
     @ti.kernel
@@ -346,7 +346,7 @@ def test_packs_are_found_by_item_and_by_number(device):
 def test_lanes_of_memory_are_those_of_packs(device):
     """A lane that is written is in the pack that is read next, and the other way round."""
     arena = Arena(device, device.lanes)
-    slot = arena.slot(2)
+    slot = arena.array(2)
     arena.build()
 
     @ti.kernel
@@ -368,7 +368,7 @@ def test_lanes_of_memory_are_those_of_packs(device):
 
 def test_a_kernel_works_in_one_arena(device):
     arenas = [Arena(device, 1) for _ in range(2)]
-    slots = [arena.slot(1) for arena in arenas]
+    slots = [arena.array(1) for arena in arenas]
     for arena in arenas:
         arena.build()
 

@@ -146,7 +146,7 @@ def kernels_of(scenes: list[Path], device: str, monkeypatch) -> list[set[str]]:
 def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
     """Slots of all widths, of which none overlaps another; a copy of everything, put back, is the same."""
     arena = Arena(device.for_worlds(n_worlds), n_worlds)
-    slots = [arena.slot(n, kind) for n, kind in ((3, None), (2, Vec3), (1, Sym3), (5, None), (4, Vec3))]
+    slots = [arena.array(n, kind) for n, kind in ((3, None), (2, Vec3), (1, Sym3), (5, None), (4, Vec3))]
     arena.build()
     values = [np.random.default_rng(k).normal(size=slot.read().shape) for k, slot in enumerate(slots)]
     assert not arena.read().any()
@@ -167,7 +167,7 @@ def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
 def test_blocks_share_no_line_of_the_cache(device, precision, n_worlds):
     """A line that two threads write goes from one core to the other each time: chains of two did 0.9 of their work so."""
     arena = Arena(replace(device, precision=precision, lanes=CPU_LANES[precision]).for_worlds(n_worlds), n_worlds)
-    arena.slot(3), arena.slot(4, Vec3), arena.ints([1, 2, 3])
+    arena.array(3), arena.array(4, Vec3), arena.ints([1, 2, 3])
     kept, whole, wide = Notes(arena), Notes(arena, ti.i32), Notes(arena, width=3)
     kept.reserve(5), whole.reserve(3), wide.reserve(7)
     arena.build()
@@ -182,7 +182,7 @@ def test_blocks_share_no_line_of_the_cache(device, precision, n_worlds):
 def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
     monkeypatch.setattr("simcli.kernels.memory.storage.MASK", 1)
     arena = Arena(device, 1)
-    arena.slot(3)
+    arena.array(3)
     with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate smaller worlds"):
         arena.build()
 

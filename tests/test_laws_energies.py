@@ -306,7 +306,7 @@ def answers(name, x, v):
     arena = Arena(device, len(x))
     model = model_of(SCENE)[0]
     forces = Forces(model, Tables(model, arena), arena)
-    at, rate, out, law = *arena.single.slots(2), arena.slot(RESULTS), DERIVATIVES_LAWS[name]
+    at, rate, out, law = *arena.single.arrays(2), arena.array(RESULTS), DERIVATIVES_LAWS[name]
 
     @ti.kernel
     def ask():

@@ -388,7 +388,7 @@ def spin_it(a: ti.template(), given: ti.template(), found: ti.template()):
 
 def spins_on(device, *vectors):
     arena = Arena(device, 1)
-    given, found = arena.slot(3, Vec3), arena.slot(2, Vec3)
+    given, found = arena.array(3, Vec3), arena.array(2, Vec3)
     arena.build()
     given.write(np.array(vectors)[None])
     arena.launch(spin_it, arena, given, found)

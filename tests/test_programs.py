@@ -13,8 +13,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory import warps
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.lists import only, repeat, repeat_blocks, set_registers, within
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.programs import GROUPS, NOBODY, Program, Registers, begin, run
-from simcli.kernels.memory.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
@@ -178,13 +178,13 @@ def test_a_bound_that_wakes_in_one_world_changes_no_other(tmp_path):
             assert np.ascontiguousarray(batch[name][:, world]).tobytes() == values[:, 0].tobytes(), (world, name)
 
 
-def slots_of_blocks(owner, seen=None) -> list[Slot]:
+def slots_of_blocks(owner, seen=None) -> list[PackArray]:
     """All slots below an object whose numbers the worlds of a block have in common."""
     seen = set() if seen is None else seen
     if id(owner) in seen or not hasattr(owner, "__dict__"):
         return []
     seen.add(id(owner))
-    if isinstance(owner, Slot):
+    if isinstance(owner, PackArray):
         return [] if owner.is_masked else [owner]
     return [slot for value in vars(owner).values() for slot in slots_of_blocks(value, seen)]
 
@@ -243,7 +243,7 @@ class Counter:
     _data_oriented = True
 
     def __init__(self, arena):
-        self.arena, (self.bound, self.count, self.ends, self.inner) = arena, arena.single.slots(4)
+        self.arena, (self.bound, self.count, self.ends, self.inner) = arena, arena.single.arrays(4)
         self.now = Registers(arena, "step", "share")
 
 
@@ -350,7 +350,7 @@ def test_a_problem_that_is_prepared_in_one_world_leaves_the_factors_of_the_other
     """Factors of sweeps are what a whole block has: worlds that go on with Newton's method must still be told."""
     arena = Arena(live_device(), 5)
     p = Problem(arena, 3, 1, 0)
-    p.chosen = arena.single.slot()
+    p.chosen = arena.single.array()
     program = Program(arena, (only(is_first, *READY),))
     arena.build()
     arena.write(np.zeros((arena.n_blocks * arena.device.lanes, arena.n_rows)))

@@ -252,7 +252,7 @@ def drawn(device):
     def run(blocks):
         n = len(blocks)
         arena = Arena(device.for_worlds(1), 1)
-        given, found, normal = arena.slot(8 * n), arena.slot(4 * n), arena.slot(2 * n)
+        given, found, normal = arena.array(8 * n), arena.array(4 * n), arena.array(2 * n)
         arena.build()
 
         @ti.func

@@ -20,7 +20,7 @@ from simcli.kernels.device.runtime import Device
 from simcli.kernels.language.backend import program
 from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.slots import Ints, Shared, Slot
+from simcli.kernels.memory.pack_arrays import Ints, PackArray, Shared
 from simcli.model.tables import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
@@ -53,8 +53,8 @@ class Algorithms:
         self.core = self.core_type(model, self.arena)
         self.arena.build()
         self.core.tables.arena.upload()
-        for slot in (self.core.state.external, self.core.state.qd):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        for array in (self.core.state.external, self.core.state.qd):
+            array.write(np.zeros((1, array.n_items, array.width)))
         self._ready: dict[tuple, ReadyLaunch] = {}
         self.has_cables = bool(np.any(model.joints.kind == JointKind.CABLE))
         self.is_tree_dof = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
@@ -147,8 +147,8 @@ class Algorithms:
         """
         pose, twist = self.states(np.reshape(body_q, (len(body_q), -1)), np.reshape(body_qd, (len(body_qd), -1)))
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
-        for slot in (self.core.projected_q, self.core.projected_qd):
-            slot.write(np.full((1, slot.n_items, 1), np.nan))
+        for array in (self.core.projected_q, self.core.projected_qd):
+            array.write(np.full((1, array.n_items, 1), np.nan))
         self.launch(bodies_to_states, len(pose), self.given(pose), self.given(twist), q, qd)
         return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
 
@@ -229,7 +229,7 @@ def _layout(core: AlgorithmsCore) -> list:
     """What kernels are compiled for: counts, switches, and where each column stands, of all parts of a core."""
 
     def place(value):
-        column = value.offset if isinstance(value, Ints | Shared | Slot) else None
+        column = value.offset if isinstance(value, Ints | Shared | PackArray) else None
         return value if isinstance(value, int | np.generic) else (type(value).__name__, column)
 
     parts = [core, *(part for part in vars(core).values() if hasattr(part, "__dict__") and not isinstance(part, Arena))]

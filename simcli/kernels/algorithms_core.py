@@ -34,12 +34,12 @@ class AlgorithmsCore:
         self.anchors = Anchors(model, self.tables)
         self.forces = Forces(model, self.tables, arena, self.drives_by_law(model))
         self.signals = Signals(model, self.tables, arena, (self.forces, Prescribed(model, self.tables)))
-        self.when = arena.slot(2)
-        self.body_f = arena.slot(6 * model.n_bodies)
-        self.matrix = arena.slot(model.n_qd**2)
-        self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
+        self.when = arena.array(2)
+        self.body_f = arena.array(6 * model.n_bodies)
+        self.matrix = arena.array(model.n_qd**2)
+        self.columns = arena.array(model.n_bodies * model.n_qd, Motion)
         self.hinges = Hinges(model, self.tables) if has_only_hinges(model) else None
-        self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
+        self.projected_q, self.projected_qd = self.tables.coordinates.array(), self.tables.dofs.array()
 
     def drives_by_law(self, model: Model) -> np.ndarray | None:
         """(NV,) where a law gives the effort of a drive; None where nobody asks."""
@@ -54,27 +54,27 @@ def blocks_of_slot(c: ti.template(), w: ti.i32, n_states: ti.i32):
 
 
 @ti.func
-def take(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), values: ti.template()):
+def take(c: ti.template(), w: ti.i32, block: ti.i32, array: ti.template(), n: ti.template(), values: ti.template()):
     """Load n rows of a block of states from a flat buffer; idle lanes repeat the last state.
 
-    Writes: slot
+    Writes: array
     """
     last = values.shape[0] // ti.max(n, 1) - 1
     for row in range(n):
         for lane in ti.static(range(c.lanes)):
-            put_lane(slot.part(w, row, 0), lane, values[ti.min(block * c.lanes + lane, last) * n + row])
+            put_lane(array.part(w, row, 0), lane, values[ti.min(block * c.lanes + lane, last) * n + row])
 
 
 @ti.func
-def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), out: ti.template()):
+def give(c: ti.template(), w: ti.i32, block: ti.i32, array: ti.template(), n: ti.template(), out: ti.template()):
     """Store n rows of a block of states to a flat buffer.
 
     Writes: out
     """
     at = block * c.lanes * n
-    for item in range(n // slot.width):
-        for k in ti.static(range(slot.width)):
-            write_pack(out, c.lanes, at + item * slot.width + k, n, slot.part(w, item, k))
+    for item in range(n // array.width):
+        for k in ti.static(range(array.width)):
+            write_pack(out, c.lanes, at + item * array.width + k, n, array.part(w, item, k))
 
 
 @ti.kernel

@@ -44,15 +44,15 @@ class Core:
         self.is_compliant = bool((constraints.rows.compliance > 0).any())
         self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
         self.n_rows = constraints.rows.n
-        self.start, self.move = self.tables.coordinates.slot(), self.tables.dofs.slot()
-        self.balance = self.tables.tree_dofs.slot()
+        self.start, self.move = self.tables.coordinates.array(), self.tables.dofs.array()
+        self.balance = self.tables.tree_dofs.array()
 
     def clear(self):
         """Start with tables on the device and everything else at zero."""
         self.tables.arena.upload()
         self.system.clear()
-        for slot in (self.state.q, self.state.qd, self.state.qdd, self.move):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        for array in (self.state.q, self.state.qd, self.state.qdd, self.move):
+            array.write(np.zeros((1, array.n_items, array.width)))
 
 
 @ti.kernel

@@ -26,11 +26,11 @@ class FrameRows:
     _data_oriented = True
 
     def __init__(self, tables: Tables, arena: Arena, n_energies: int):
-        self.effort = tables.dofs.slot()
-        self.body_q = arena.slot(7 * tables.n_bodies)
-        self.body_qd, self.body_qdd = arena.records(6 * tables.n_bodies).slots(2)
-        self.points, self.joint_wrench = arena.slot(6 * tables.n_points), arena.slot(6 * tables.n_joints)
-        self.energy = arena.slot(n_energies)
+        self.effort = tables.dofs.array()
+        self.body_q = arena.array(7 * tables.n_bodies)
+        self.body_qd, self.body_qdd = arena.records(6 * tables.n_bodies).arrays(2)
+        self.points, self.joint_wrench = arena.array(6 * tables.n_points), arena.array(6 * tables.n_joints)
+        self.energy = arena.array(n_energies)
 
 
 @ti.func
@@ -56,22 +56,22 @@ def motion_of_body(rows: ti.template(), w: ti.i32, b: ti.i32):
     return R, x, v, spin
 
 
-def put(slot, w, first, *values):
+def put(array, w, first, *values):
     """Store the parts of values in consecutive rows."""
     row = 0
     for value in values:
         for part in value.parts if hasattr(value, "parts") else [value]:
-            slot.store(w, first + row, part)
+            array.store(w, first + row, part)
             row += 1
 
 
-def unload(out, slot, first, w, n: int, poison):
+def unload(out, array, first, w, n: int, poison):
     """Copy n rows of a block to a flat buffer of their own, world by world; see `unload_part`."""
-    unload_part(out, slot, first, w, n, n, poison)
+    unload_part(out, array, first, w, n, n, poison)
 
 
 @ti.func
-def unload_part(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), stride: ti.template(),
+def unload_part(out: ti.template(), array: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), stride: ti.template(),
                 poison: ti.template()):
     """Copy n rows of a block to a flat buffer, world by world, plus the poison: 0, or NaN for worlds that have ended.
 
@@ -83,7 +83,7 @@ def unload_part(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i3
     Writes: out
     """
     for i in range(n):
-        write_pack(out, slot.arena.device.lanes, first + i, stride, slot.load(w, i) + poison)
+        write_pack(out, array.arena.device.lanes, first + i, stride, array.load(w, i) + poison)
 
 
 def write_pack(out, lanes: int, first, stride: int, pack):

@@ -8,7 +8,7 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.kernels.device.dlpack import is_lent_by, lent_array
-from simcli.kernels.memory.slots import Slot
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
@@ -58,7 +58,7 @@ class Controls:
         self._known: dict[str, np.ndarray] = {}
         lanes = self._arena.n_blocks * self._arena.device.lanes
         self._world_of_lane = np.minimum(np.arange(lanes), self.n_worlds - 1)
-        self._rows = [column.rows if isinstance(column, Slot) else None for column in self._columns]
+        self._rows = [column.rows if isinstance(column, PackArray) else None for column in self._columns]
         self._takes_lent = stepper.device.is_gpu and not has_events and all(rows is not None for rows in self._rows)
         self._afar: set[int] = set()  # signals whose values the device alone has
 

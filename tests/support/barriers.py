@@ -33,8 +33,8 @@ class Bench:
         ones = np.ones((1, len(model.contacts.points)))
         numbers = {"near": near * ones, "stiffness": stiffness * ones, "give": give}
         self.barrier = Barrier(model, self.host, self.tables, self.arena, numbers, CAPACITY)
-        self.x, self.dx = self.arena.slot(12 * self.n), self.arena.slot(12 * self.n)
-        self.gradient, self.most = self.arena.slot(12 * self.n), self.arena.slot(1)
+        self.x, self.dx = self.arena.array(12 * self.n), self.arena.array(12 * self.n)
+        self.gradient, self.most = self.arena.array(12 * self.n), self.arena.array(1)
         self.matrix = SkylineMatrix(self.n, self.arena)
         self.arena.build()
         self.tables.arena.upload()

@@ -9,12 +9,12 @@ from simcli.model.assemble import assemble
 
 def slots_of(core):
     """Device memory that kernels must fill before they read it, by name."""
-    from simcli.kernels.memory.arena import Slot
+    from simcli.kernels.memory.arena import PackArray
 
     groups = {"state": core.state, "rows": core.rows, "core": core, "hinges": core.hinges}
     kept = ("state.external", "state.qd")  # zero where nobody writes: links without a body, kernels without rates
     found = {f"{name}.{key}": slot for name, group in groups.items() if group
-             for key, slot in vars(group).items() if isinstance(slot, Slot) and not hasattr(slot, "base")}  # fmt: skip
+             for key, slot in vars(group).items() if isinstance(slot, PackArray) and not hasattr(slot, "base")}  # fmt: skip
     return [slot for name, slot in found.items() if name not in kept]
 
 

@@ -52,7 +52,7 @@ class Arap:
         bodies = np.flatnonzero(model.affine.is_arap)
         self.n, self.body = len(bodies), arena.ints(bodies)
         self.stiffness = tables.column(model.affine.shape_stiffness[:, bodies])
-        self.R = arena.slot(self.n, Mat3)
+        self.R = arena.array(self.n, Mat3)
 
 
 @ti.func

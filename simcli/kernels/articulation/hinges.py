@@ -75,7 +75,7 @@ class Hinges:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables):
-        links, column, slot = model.links, tables.column, tables.links.slot
+        links, column, array = model.links, tables.column, tables.links.array
         shift, fork, bend, phase, fall = link_angles(model)
         own, of_parent = about_z(shift), about_z(np.where(links.parent < 0, 0.0, shift[:, links.parent]))
         com, mass = in_own_axes(own, links.com), links.mass[..., None]
@@ -87,8 +87,8 @@ class Hinges:
         self.offset, self.mass = column(in_own_axes(of_parent, links.offset), Vec3), column(links.mass)
         self.moment = column(mass * com, Vec3)
         self.second = column(np.stack([second[..., i, j] for i, j in _SYM], -1), Sym3)
-        self.turn, self.force, self.inertial = slot(Turn), slot(Force), slot()
-        self.spin, self.rate, self.acceleration = slot(Vec3), slot(Vec3), slot(Vec3)
+        self.turn, self.force, self.inertial = array(Turn), array(Force), array()
+        self.spin, self.rate, self.acceleration = array(Vec3), array(Vec3), array(Vec3)
 
 
 def has_only_hinges(model: Model) -> bool:

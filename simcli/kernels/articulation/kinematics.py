@@ -41,34 +41,34 @@ class TreeState:
                  keeps_stiffness: bool = False):
         links, dofs = tables.links, tables.dofs
         self.n_blocks, self.has_external = arena.n_blocks, has_external
-        self.external = links.slot(Force) if has_external else arena.slot(0, Force)
-        self.q, self.qd, self.qdd = tables.coordinates.slot(), dofs.slot(), dofs.slot()
-        self.tau, self.diagonal = dofs.slot(), dofs.slot()
-        self.keeps_stiffness, self.stiffness = keeps_stiffness, dofs.slot() if keeps_stiffness else arena.slot(0)
-        self.origin = links.slot(Vec3)
-        self.R, self.o, self.v = links.slot(Mat3), links.slot(Vec3), links.slot(Motion)
-        self.a, self.c = links.slot(Motion), links.slot(Motion)
-        self.S, self.U = dofs.slot(Motion), dofs.slot(Force)
-        self.u, self.inv_d = dofs.slot(), dofs.slot()
-        self.f, self.I = links.slot(Force), links.slot(Inertia)
+        self.external = links.array(Force) if has_external else arena.array(0, Force)
+        self.q, self.qd, self.qdd = tables.coordinates.array(), dofs.array(), dofs.array()
+        self.tau, self.diagonal = dofs.array(), dofs.array()
+        self.keeps_stiffness, self.stiffness = keeps_stiffness, dofs.array() if keeps_stiffness else arena.array(0)
+        self.origin = links.array(Vec3)
+        self.R, self.o, self.v = links.array(Mat3), links.array(Vec3), links.array(Motion)
+        self.a, self.c = links.array(Motion), links.array(Motion)
+        self.S, self.U = dofs.array(Motion), dofs.array(Force)
+        self.u, self.inv_d = dofs.array(), dofs.array()
+        self.f, self.I = links.array(Force), links.array(Inertia)
         places = self.origin, self.R, self.o, self.v, self.S
-        for slot in (*places, self.a, self.c, self.U, self.u, self.inv_d, self.f, self.I):
-            slot.scratch()
+        for array in (*places, self.a, self.c, self.U, self.u, self.inv_d, self.f, self.I):
+            array.scratch()
 
 
-def raw_quaternion(slot, w, start) -> Quat:
-    """Four consecutive scalars of a slot, not normalised."""
-    return Quat(*(slot.load(w, start + k) for k in range(4)))
+def raw_quaternion(array, w, start) -> Quat:
+    """Four consecutive scalars of an array, not normalised."""
+    return Quat(*(array.load(w, start + k) for k in range(4)))
 
 
-def quaternion_at(slot, w, start) -> Quat:
-    """The unit quaternion in the direction of four consecutive scalars of a slot."""
-    return normalized(raw_quaternion(slot, w, start))
+def quaternion_at(array, w, start) -> Quat:
+    """The unit quaternion in the direction of four consecutive scalars of an array."""
+    return normalized(raw_quaternion(array, w, start))
 
 
-def vector_at(slot, w, start) -> Vec3:
-    """Three consecutive scalars of a slot."""
-    return Vec3(*(slot.load(w, start + k) for k in range(3)))
+def vector_at(array, w, start) -> Vec3:
+    """Three consecutive scalars of an array."""
+    return Vec3(*(array.load(w, start + k) for k in range(3)))
 
 
 def turned_about_z(R: Mat3, c, s) -> Mat3:
@@ -346,7 +346,7 @@ def point_velocity(v: Motion, x: Vec3) -> Vec3:
     return v.linear + v.angular.cross(x)
 
 
-def store_vector(slot, w, start, v: Vec3):
+def store_vector(array, w, start, v: Vec3):
     """Store three consecutive scalars."""
     for k in range(3):
-        slot.store(w, start + k, v.parts[k])
+        array.store(w, start + k, v.parts[k])

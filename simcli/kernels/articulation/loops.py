@@ -45,7 +45,7 @@ class Loops:
         self.link_a, self.link_b = (items.ints(links_of(model, body[turns])) for body in (joints.parent, joints.child))
         frame = body_rotations(model, joints.parent[turns]) @ rot.quat_to_matrix(joints.X_p[:, turns, 3:])
         self.axis = items.column(rot.turn(frame, model.dofs.axis[:, dof]), Vec3)
-        self.angle = items.slot()
+        self.angle = items.array()
         self.start = np.nan_to_num(model.joint_q[:, place])
 
     def clear(self):

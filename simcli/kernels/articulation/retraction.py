@@ -51,7 +51,7 @@ def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: 
                     q_to.store(w, start + k, q_from.load(w, start + k) + rate.load(w, d + k) * h)
 
 
-def store_quaternion(slot, w, start, q: Quat):
+def store_quaternion(array, w, start, q: Quat):
     """Store four consecutive scalars."""
     for k in range(4):
-        slot.store(w, start + k, q.parts[k])
+        array.store(w, start + k, q.parts[k])

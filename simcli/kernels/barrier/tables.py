@@ -49,10 +49,10 @@ class Candidates:
 
     def __init__(self, arena: Arena, capacity: int):
         self.capacity, items = capacity, arena.records(capacity)
-        self.count, self.needed = arena.single.slot(), arena.single.slot()
-        self.kind, self.combination, self.corner = items.slot(), items.slot(), arena.slot(4 * capacity)
-        self.flat, self.size = items.slot(), items.slot()
-        self.counts, self.acts = items.slot(), items.slot()
+        self.count, self.needed = arena.single.array(), arena.single.array()
+        self.kind, self.combination, self.corner = items.array(), items.array(), arena.array(4 * capacity)
+        self.flat, self.size = items.array(), items.array()
+        self.counts, self.acts = items.array(), items.array()
 
 
 class Sticking:
@@ -71,12 +71,12 @@ class Sticking:
 
     def __init__(self, arena: Arena, capacity: int):
         self.capacity, items = capacity, arena.records(capacity)
-        self.count, self.load = arena.single.slot(), items.slot()
-        self.kind, self.corner, self.flat = items.slot(), arena.slot(4 * capacity), items.slot()
-        self.first, self.second = items.slot(), items.slot()
-        self.place_a, self.place_b = items.slot(Vec3), items.slot(Vec3)
-        self.along, self.across = items.slot(Vec3), items.slot(Vec3)
-        self.slip, self.stiffness, self.lost = arena.slot(2 * capacity), items.slot(), arena.single.slot()
+        self.count, self.load = arena.single.array(), items.array()
+        self.kind, self.corner, self.flat = items.array(), arena.array(4 * capacity), items.array()
+        self.first, self.second = items.array(), items.array()
+        self.place_a, self.place_b = items.array(Vec3), items.array(Vec3)
+        self.along, self.across = items.array(Vec3), items.array(Vec3)
+        self.slip, self.stiffness, self.lost = arena.array(2 * capacity), items.array(), arena.single.array()
 
 
 class _Anchors:
@@ -91,9 +91,9 @@ class _Anchors:
 
     def __init__(self, arena: Arena, capacity: int):
         items = arena.records(capacity)
-        self.count, self.kind, self.flat = arena.single.slot(), items.slot(), items.slot()
-        self.corner, self.stiffness = arena.slot(4 * capacity), items.slot()
-        self.stretch = items.slot(Vec3)
+        self.count, self.kind, self.flat = arena.single.array(), items.array(), items.array()
+        self.corner, self.stiffness = arena.array(4 * capacity), items.array()
+        self.stretch = items.array(Vec3)
 
 
 class Barrier:
@@ -103,7 +103,7 @@ class Barrier:
         model: with contacts, in its natural form.
         host: surfaces of its shapes.
         tables: device tables, for columns that the batch varies.
-        arena: receives the slots; the caller builds it, then `notes`.
+        arena: receives the arrays; the caller builds it, then `notes`.
         numbers: `near` [m] and `stiffness` [J/m^4] of each combination, (W|1, K); `give` [m], how far
             a contact is pulled from where it stuck until friction is full.
         capacity: most candidates of a world.
@@ -147,15 +147,15 @@ class Barrier:
         self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
-        self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3).scratch()
-        self.low, self.high = shapes.slot(Vec3).scratch(), shapes.slot(Vec3).scratch()
+        self.at, self.move = vertices.array(Vec3), vertices.array(Vec3).scratch()
+        self.low, self.high = shapes.array(Vec3).scratch(), shapes.array(Vec3).scratch()
         n_most = max(capacity // STICKING, _LEAST)
         self.candidates, self.sticking = Candidates(arena, capacity), Sticking(arena, n_most)
         self.anchors = _Anchors(arena, n_most)
-        self.energy, self.barrier, self.held, self.least = (arena.single.slot() for _ in range(4))
-        self.dissipated, self.crowded, self.touching = arena.single.slots(3)
-        self.closest = arena.slot(2)
-        self.pattern = tables.bodies.slot()
+        self.energy, self.barrier, self.held, self.least = (arena.single.array() for _ in range(4))
+        self.dissipated, self.crowded, self.touching = arena.single.arrays(3)
+        self.closest = arena.array(2)
+        self.pattern = tables.bodies.array()
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
         self.n_pieces = self.notes.reserve(1)
@@ -163,8 +163,8 @@ class Barrier:
 
     def clear(self):
         """Nothing has stuck yet."""
-        for slot in (self.anchors.count, self.held, self.dissipated):
-            slot.write(np.zeros((1, 1, 1)))
+        for array in (self.anchors.count, self.held, self.dissipated):
+            array.write(np.zeros((1, 1, 1)))
 
     def _features(self, host: Surfaces, arena: Arena):
         """Features of each shape: its vertices, edges and faces, by up to three vertices each."""

@@ -61,7 +61,7 @@ class Clearances(NarrowPhase):
         self.start = arena.ints(np.cumsum([0, *map(len, pairs)]))
         self.shape_a, self.shape_b = items.ints(every[:, 0]), items.ints(every[:, 1])
         self.routine = items.ints(routines)
-        self.distance = arena.slot(self.n_pairs)
+        self.distance = arena.array(self.n_pairs)
 
 
 def shape_pairs(model: Model, one: int, other: int) -> list[tuple[int, int]]:

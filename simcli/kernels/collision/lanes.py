@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.values import Value, Vec3
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Shared, Slot, get_lane, local, put_lane
+from simcli.kernels.memory.arena import PackArray, Shared, get_lane, local, put_lane
 
 TINY = {"float64": 1e-300, "float32": 1e-36}  # keeps divisions by a length finite
 
@@ -11,7 +11,7 @@ def one(column, w, lane, item):
     """The value of an item in one world; its components are scalars.
 
     Args:
-        column: Slot, or Shared, where every world has the same.
+        column: PackArray, or Shared, where every world has the same.
         w, lane, item: block, world in it, index. Without a lane it is the value of all worlds, of packs.
     """
     if isinstance(column, Shared) or lane is None:
@@ -20,19 +20,19 @@ def one(column, w, lane, item):
     return column.kind(*parts) if column.kind else local(parts[0])
 
 
-def whole_of(slot: Slot, w, lane, item):
-    """A whole number that a slot holds, in one world; without a lane that of the first, for all have the same."""
-    return local(ti.cast(one(slot, w, 0 if lane is None else lane, item), ti.i32))
+def whole_of(array: PackArray, w, lane, item):
+    """A whole number that an array holds, in one world; without a lane that of the first, for all have the same."""
+    return local(ti.cast(one(array, w, 0 if lane is None else lane, item), ti.i32))
 
 
-def put(slot: Slot, w, lane, item, value):
+def put(array: PackArray, w, lane, item, value):
     """Replace the value of an item in one world, or without a lane in all, if it writes (`Arena.writing`)."""
     for k, new in enumerate(value.parts if isinstance(value, Value) else [value]):
         if lane is None:
-            slot.replace(w, item, k, slot.arena.pack(new))
+            array.replace(w, item, k, array.arena.pack(new))
             continue
-        part = slot.part(w, item, k)
-        put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
+        part = array.part(w, item, k)
+        put_lane(part, lane, array.arena.written_lane(get_lane(part, lane), lane, new) if array.is_masked else new)
 
 
 def by_world(function):

@@ -58,8 +58,8 @@ def are_alike(c, w, row):
         return 0
     table = c.contacts
     differ = table.count.load(w, 0) <= ti.cast(row, c.arena.device.real)
-    for slot in (table.shape_a, table.shape_b, table.combination):
-        value = slot.load(w, row)
+    for array in (table.shape_a, table.shape_b, table.combination):
+        value = array.load(w, row)
         differ = differ | (value != get_lane(value, 0))
     return ti.select(any_lane(local(differ)), 0, 1)
 

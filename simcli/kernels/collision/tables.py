@@ -96,14 +96,14 @@ class _ContactTable:
     def __init__(self, arena: Arena, capacity: int):
         self.capacity, items = capacity, arena.records(capacity)
         self.items = items
-        self.count, self.needed = arena.single.slot(), arena.single.slot()
-        self.shape_a, self.shape_b, self.combination = items.slot(), items.slot(), items.slot()
-        self.feature, self.gap = items.slot(), items.slot()
-        self.point, self.normal = items.slot(Vec3), items.slot(Vec3)
-        self.core_a, self.core_b, self.normal_a, self.normal_b = (items.slot(Vec3) for _ in range(4))
-        self.radius_a, self.radius_b = items.slot(), items.slot()
-        self.along, self.across = items.slot(Vec3), items.slot(Vec3)
-        self.reach, self.alike = items.slot(), items.slot().of_block()
+        self.count, self.needed = arena.single.array(), arena.single.array()
+        self.shape_a, self.shape_b, self.combination = items.array(), items.array(), items.array()
+        self.feature, self.gap = items.array(), items.array()
+        self.point, self.normal = items.array(Vec3), items.array(Vec3)
+        self.core_a, self.core_b, self.normal_a, self.normal_b = (items.array(Vec3) for _ in range(4))
+        self.radius_a, self.radius_b = items.array(), items.array()
+        self.along, self.across = items.array(Vec3), items.array(Vec3)
+        self.reach, self.alike = items.array(), items.array().of_block()
 
 
 class BoxesAtHand:
@@ -120,10 +120,10 @@ class BoxesAtHand:
     _data_oriented = True
 
     def __init__(self, arena: Arena):
-        self.gap, self.edges, self.clips = (arena.slot(1).scratch() for _ in range(3))
-        self.normal, self.point = (arena.slot(1, Vec3).scratch() for _ in range(2))
-        self.number, self.outward, self.corner = (arena.slot(2).scratch(), arena.slot(2, Vec3).scratch(),
-                                                  arena.slot(8, Vec3).scratch())  # fmt: skip
+        self.gap, self.edges, self.clips = (arena.array(1).scratch() for _ in range(3))
+        self.normal, self.point = (arena.array(1, Vec3).scratch() for _ in range(2))
+        self.number, self.outward, self.corner = (arena.array(2).scratch(), arena.array(2, Vec3).scratch(),
+                                                  arena.array(8, Vec3).scratch())  # fmt: skip
 
 
 class NarrowPhase:
@@ -134,7 +134,7 @@ class NarrowPhase:
         used: indices of those that pairs have.
         routines: of the pairs.
         tables: device tables, for columns that the batch varies.
-        arena: receives the slots; the caller builds it, then `notes`.
+        arena: receives the arrays; the caller builds it, then `notes`.
 
     Attributes:
         rotation, position: [1; m], (S), pose of each shape in the world: `place_shapes` fills them, or anybody else.
@@ -172,7 +172,7 @@ class NarrowPhase:
         self.ring_start, self.ring = arena.ints(host.ring_start), arena.ints(host.ring)
         self.columns, self.rows = arena.ints(host.columns), arena.ints(host.rows)
         self.height_start, self.height = arena.ints(host.height_start), arena.shared(host.height)
-        self.rotation, self.position = shapes.slot(Mat3), shapes.slot(Vec3)
+        self.rotation, self.position = shapes.array(Mat3), shapes.array(Vec3)
 
     def _reserve(self):
         notes = self.notes
@@ -223,12 +223,12 @@ class Collider(NarrowPhase):
         self.pair_margin = combinations.column(pair_margins(pairs))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, arena)
-        self.extent, self.spare, self.low, self.high = self.shapes.slots(4, Vec3)
-        self.margin = self.shapes.slot()
+        self.extent, self.spare, self.low, self.high = self.shapes.arrays(4, Vec3)
+        self.margin = self.shapes.array()
         self.contacts = _ContactTable(arena, pairs.capacity)
         self.n_links = tables.n_links
-        self.carries, self.pushed = arena.slot(2 * tables.n_links).scratch(), arena.slot(2, Vec3).scratch()
-        self.unit_along, self.terms = arena.slot(1, Vec3).scratch(), arena.slot(1).scratch()
+        self.carries, self.pushed = arena.array(2 * tables.n_links).scratch(), arena.array(2, Vec3).scratch()
+        self.unit_along, self.terms = arena.array(1, Vec3).scratch(), arena.array(1).scratch()
 
     def _friction(self, model: Model, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""

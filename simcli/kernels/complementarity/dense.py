@@ -10,9 +10,9 @@ from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 
-def whole(slot, w, item):
-    """An integer that all lanes share, from a slot."""
-    return local(ti.cast(get_lane(slot.part(w, item, 0), 0), ti.i32))
+def whole(array, w, item):
+    """An integer that all lanes share, from an array."""
+    return local(ti.cast(get_lane(array.part(w, item, 0), 0), ti.i32))
 
 
 def is_anywhere(side, w, r):
@@ -20,15 +20,15 @@ def is_anywhere(side, w, r):
     return any_lane(side.on.load(w, r) != 0.0)
 
 
-def three(slot, w, k) -> Vec3:
+def three(array, w, k) -> Vec3:
     """Numbers 3 k to 3 k + 2 of a column."""
-    return Vec3(*(slot.load(w, 3 * k + m) for m in range(3)))
+    return Vec3(*(array.load(w, 3 * k + m) for m in range(3)))
 
 
-def put_three(slot, w, k, value: Vec3):
+def put_three(array, w, k, value: Vec3):
     """Replace three numbers of a column."""
     for m, part in enumerate(value.parts):
-        slot.store(w, 3 * k + m, part)
+        array.store(w, 3 * k + m, part)
 
 
 def any_entry(value: Mat3):

@@ -77,23 +77,23 @@ class Large:
         self.n_bodies, self.krylov = pattern.n_bodies, MOST_VECTORS
         n = self.n = DOFS * pattern.n_bodies
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
-        self.value = arena.slot(len(pattern.column))
-        self.seen, self.body = arena.slot(SEEN * n_contacts, Vec3), arena.slot(2 * n_contacts)
-        self.turning = arena.slot(SEEN * n_contacts, Vec3) if has_spins else None
+        self.value = arena.array(len(pattern.column))
+        self.seen, self.body = arena.array(SEEN * n_contacts, Vec3), arena.array(2 * n_contacts)
+        self.turning = arena.array(SEEN * n_contacts, Vec3) if has_spins else None
         self.views = [self.seen, self.turning] if has_spins else [self.seen]
-        self.inverse = arena.slot(DOFS * DOFS * pattern.n_bodies)
+        self.inverse = arena.array(DOFS * DOFS * pattern.n_bodies)
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
         self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
         self.factor = BlockFactor(arena, self.graph)
-        self.weight, self.along, self.image = arena.records(n).slots(3)
+        self.weight, self.along, self.image = arena.records(n).arrays(3)
         self.notes = Notes(arena)
         self.basis = self.notes.reserve(n * (MOST_VECTORS + 1))
-        self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
-        self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
-        self.steps = arena.single.slot()
-        self.row_gain, self.gains = arena.slot(n_rows), [arena.slot(n_contacts, Mat3) for _ in self.views]
+        self.hessenberg = arena.array((MOST_VECTORS + 1) * MOST_VECTORS)
+        self.cosine, self.sine, self.rest = (arena.array(MOST_VECTORS + 1) for _ in range(3))
+        self.steps = arena.single.array()
+        self.row_gain, self.gains = arena.array(n_rows), [arena.array(n_contacts, Mat3) for _ in self.views]
         self.close = _CLOSE[arena.device.precision]
 
 

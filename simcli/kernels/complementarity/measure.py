@@ -18,7 +18,7 @@ def pull(p: ti.template(), w: ti.i32, what: ti.template(), out: ti.template()):
     """Add J^T times the impulses of all rows, contacts and spins to out (n).
 
     Args:
-        what: name of their slot.
+        what: name of their array.
     """
     if ti.static(p.is_large):
         pull_large(p, w, what, out)

@@ -209,27 +209,27 @@ def _silence_triples(p: ti.template(), side: ti.template(), w: ti.i32):
             p.contacts.length.store(w, c, p.arena.zero())
 
 
-def parts_of(slot, w, item) -> list:
+def parts_of(array, w, item) -> list:
     """The packs of an item, assignable."""
-    return [slot.part(w, item, k) for k in range(slot.width)]
+    return [array.part(w, item, k) for k in range(array.width)]
 
 
-def silence(w, slots, item, on):
+def silence(w, arrays, item, on):
     """Zero where a row is off, whatever stands there."""
-    for slot in slots:
-        for k, part in enumerate(parts_of(slot, w, item)):
-            slot.replace(w, item, k, select(on, part, slot.arena.zero()))
+    for array in arrays:
+        for k, part in enumerate(parts_of(array, w, item)):
+            array.replace(w, item, k, select(on, part, array.arena.zero()))
 
 
-def unless_finite(w, slot, item):
+def unless_finite(w, array, item):
     """Zero where a part of an item is no number, or beyond all bounds."""
-    for k, part in enumerate(parts_of(slot, w, item)):
-        slot.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
+    for k, part in enumerate(parts_of(array, w, item)):
+        array.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, array.arena.zero()))
 
 
-def any_part(slot, w, item, count):
+def any_part(array, w, item, count):
     """True if any lane of any part of `_count` items is not zero."""
-    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(slot, w, item + k))
+    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(array, w, item + k))
     for other in rest:
         first = first | other
     return any_lane(local(first))

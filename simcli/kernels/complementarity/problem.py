@@ -99,15 +99,15 @@ class Side:
     def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None, contacts: "Side | None" = None):
         self.n, self.count = n, count
         items = self.items = arena.records(count)
-        self.gain, self.scale, self.counted = items.slot(gain), items.slot(gain), items.slot(gain).scratch()
-        self.on = items.slot()
+        self.gain, self.scale, self.counted = items.array(gain), items.array(gain), items.array(gain).scratch()
+        self.on = items.array()
         if contacts:
             self.columns, self.length = contacts.columns, contacts.length
         else:
-            self.columns, self.length = arena.slot(count * n).of_block(), items.slot().of_block()
-        self.jacobian = arena.slot(count * n, kind)
+            self.columns, self.length = arena.array(count * n).of_block(), items.array().of_block()
+        self.jacobian = arena.array(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
-         self.kept, self.part, self.step, self.rate) = items.slots(12, kind)
+         self.kept, self.part, self.step, self.rate) = items.arrays(12, kind)
         self.given = [self.bias, self.compliance, self.impulse, self.speed, self.step]
 
 
@@ -166,28 +166,28 @@ class Problem:
         self.rows, self.contacts = Side(arena, dense, n_rows), Side(arena, dense, n_contacts, Vec3, Mat3)
         self.spins = Side(arena, dense, n_contacts, Vec3, Mat3, self.contacts) if has_spins else None
         self.triples = [self.contacts, self.spins] if has_spins else [self.contacts]
-        self.lower, self.upper, self.friction = self.rows.items.slot(), self.rows.items.slot(), self.contacts.items.slot()
+        self.lower, self.upper, self.friction = self.rows.items.array(), self.rows.items.array(), self.contacts.items.array()
         self.rows.given += [self.lower, self.upper]
-        self.centre = self.contacts.items.slot(Vec3)
+        self.centre = self.contacts.items.array(Vec3)
         self.contacts.given += [self.friction, self.centre]
         if has_spins:
-            self.torsion, self.rolling = self.spins.items.slots(2)
+            self.torsion, self.rolling = self.spins.items.arrays(2)
             self.spins.given += [self.torsion, self.rolling]
         self.n_mass = pattern.n_bodies * packed_index(DOFS, 0) if pattern else packed_index(n, 0)
         m = dense // 3
-        self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(m, 0), Mat3).scratch()
-        self.root_column, self.root_length = arena.slot(m * m).of_block(), threes.slot().of_block()
-        self.matrix, self.pivot = arena.slot(2 * m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
-        self.marked = threes.slot().of_block()
-        self.rooted = threes.slot(Mat3).scratch()
-        self.column = arena.slot(m * m).of_block()
-        self.n_left, self.n_right = threes.slot().of_block(), threes.slot().of_block()
-        self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
-        self.force, self.momentum = velocities.slot().scratch(), velocities.slot().scratch()
-        self.reach, self.reached = threes.slot(Mat3).scratch(), threes.slot().of_block()
-        self.live, self.stated = arena.slot(2).of_block(), arena.slot(1).of_block()
+        self.mass, self.root = arena.array(self.n_mass), arena.array(packed_index(m, 0), Mat3).scratch()
+        self.root_column, self.root_length = arena.array(m * m).of_block(), threes.array().of_block()
+        self.matrix, self.pivot = arena.array(2 * m * m, Mat3).scratch(), threes.array(Mat3).scratch()
+        self.marked = threes.array().of_block()
+        self.rooted = threes.array(Mat3).scratch()
+        self.column = arena.array(m * m).of_block()
+        self.n_left, self.n_right = threes.array().of_block(), threes.array().of_block()
+        self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.arrays(5)
+        self.force, self.momentum = velocities.array().scratch(), velocities.array().scratch()
+        self.reach, self.reached = threes.array(Mat3).scratch(), threes.array().of_block()
+        self.live, self.stated = arena.array(2).of_block(), arena.array(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
-        self.known, self.has_admm_factors = arena.single.slot(), arena.single.slot().of_block()
+        self.known, self.has_admm_factors = arena.single.array(), arena.single.array().of_block()
         self.large = Large(arena, pattern, n_rows, n_contacts, has_spins) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
@@ -221,4 +221,4 @@ class Progress:
 
 def ones(arena: Arena, count: int) -> list:
     """Slots of one number each."""
-    return [arena.single.slot() for _ in range(count)]
+    return [arena.single.array() for _ in range(count)]

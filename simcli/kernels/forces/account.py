@@ -7,7 +7,7 @@ steps that know powers book power times time.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.memory.arena import Arena, local
 
-DISSIPATED, SUPPLIED = range(2)  # rows of each slot
+DISSIPATED, SUPPLIED = range(2)  # rows of each array
 
 
 class Account:
@@ -23,12 +23,12 @@ class Account:
     _data_oriented = True
 
     def __init__(self, arena: Arena):
-        self.work, self.power, self.start = self.slots = arena.records(2).slots(3)
+        self.work, self.power, self.start = self.arrays = arena.records(2).arrays(3)
 
     def clear(self):
         """Nothing is done yet."""
-        for slot in self.slots:
-            slot.write([[[0.0], [0.0]]])
+        for array in self.arrays:
+            array.write([[[0.0], [0.0]]])
 
     def dissipate(self, w, energy) -> None:
         """Book energy that is gone [J]."""

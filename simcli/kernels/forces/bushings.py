@@ -125,7 +125,7 @@ class Bushings:
         arena, self.n_cables = tables.arena, len(model.cables.name)
         self.n = self.n_cables + len(model.bushings.name)
         items = arena.records(self.n)
-        self.wrench = items.slot(Force)
+        self.wrench = items.array(Force)
         self.damps = False
         if not self.n:  # nothing reads the columns then, and every event lays them out again
             return

@@ -76,7 +76,7 @@ class Forces:
         on_joints = {"constant"} if self.joint_wrenches.n else set()
         self.drives_links = bool(driven & ({"wrench_force", "wrench_torque"} | on_joints))
         self.account = Account(arena)
-        self.potential = arena.single.slot()
+        self.potential = arena.single.array()
 
 
 def laws_of(model: Model) -> dict[str, np.ndarray]:

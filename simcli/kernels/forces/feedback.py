@@ -54,8 +54,8 @@ class FeedbackLaws:
         lates = [delays_of(one.feedback, law) for one in tables.phases for law in range(self.n)]
         self.delays_differ = any(bool((late != late[0]).any()) for late in lates)
         longest = int(np.diff(feedback.start).max(initial=0))
-        self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest).scratch()
-        self.states, self.held = arena.slot(feedback.n_states), arena.slot(len(model.signals.name))
+        self.seen, self.cells = arena.array(self.n_seen), arena.array(longest).scratch()
+        self.states, self.held = arena.array(feedback.n_states), arena.array(len(model.signals.name))
 
     def clear(self):
         """No sample was taken yet."""

@@ -84,7 +84,7 @@ class JointWrenches:
         self.frame, self.point, self.arm = (items.column(frame, Mat3), items.column(point, Vec3),
                                             items.column(point - anchor, Vec3))  # fmt: skip
         self.enabled = items.column(joints.enabled[chosen].astype(np.float64)[None])
-        self.wrench = items.slot(Force)
+        self.wrench = items.array(Force)
 
 
 @ti.func

@@ -187,7 +187,7 @@ class KinematicBodies:
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         found = prescribed_bodies_of(model, model.columns.prescribed) if model.columns is not None else None
         self.n, self.n_dofs = (len(found.bodies), len(found.dof)) if found else (0, 0)
-        self.begun, self.reached, self.moving = arena.records(self.n_dofs).slots(3)
+        self.begun, self.reached, self.moving = arena.records(self.n_dofs).arrays(3)
         if not self.n:
             return
         self.body, self.joint = arena.ints(found.bodies), arena.ints(found.joint[found.bodies])
@@ -202,8 +202,8 @@ class KinematicBodies:
         """Begin where the motions do."""
         if self.n:
             self.moving.write(np.zeros((1, self.n_dofs, 1)))
-            for slot in (self.begun, self.reached):
-                slot.write(self.coordinates[..., None])
+            for array in (self.begun, self.reached):
+                array.write(self.coordinates[..., None])
 
 
 @ti.func

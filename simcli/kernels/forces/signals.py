@@ -1,6 +1,6 @@
 """Signals on the device: their values with two rates at a time, and the way from there to what they drive.
 
-A column that a signal drives is a slot instead of a table; whoever reads it does not see the difference. Each number of it
+A column that a signal drives is an array instead of a table; whoever reads it does not see the difference. Each number of it
 is a base, the model's own value, plus gain times signal over its inputs, written anew before every evaluation.
 """
 
@@ -123,15 +123,15 @@ class Signals:
         self.kind, self.parameter = arena.ints(signals.kind), tables.column(_flat(signals.parameter))
         self.piece_start, self.knot = arena.ints(signals.piece_start), arena.shared(signals.knot)
         self.cubic = tables.column(_flat(signals.cubic))
-        self.values = arena.slot(ORDERS * self.n)
+        self.values = arena.array(ORDERS * self.n)
         self.feedback = FeedbackLaws(model, tables, arena, bool(ways))
-        slots = [next(getattr(o, way.column) for o in owners if hasattr(o, way.column)) for way in ways]
-        rows = [slot.first + way.row for slot, way in zip(slots, ways, strict=True)]
+        arrays = [next(getattr(o, way.column) for o in owners if hasattr(o, way.column)) for way in ways]
+        rows = [array.first + way.row for array, way in zip(arrays, ways, strict=True)]
         items = arena.records(len(ways))
         self.row, self.source = items.ints(rows), items.ints([way.source for way in ways])
         self.adds = items.ints([n > 0 and rows[n] == rows[n - 1] for n in range(len(rows))])
         self.gain = items.column(_stacked([way.gain for way in ways]))
-        self.base = items.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
+        self.base = items.column(_stacked([array.base[:, way.row] for array, way in zip(arrays, ways, strict=True)]))
         self.rows = arena.by_rows  # which driven columns have
         self.balls = next((o for o in owners if getattr(o, "n_balls", 0)), None)
         self.has_balls = self.balls is not None
@@ -158,7 +158,7 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
         lean: [s], far below a step: on which side of t a jump at t is seen, before it if negative.
 
     Reads:  s
-    Writes: s.values, the driven slots
+    Writes: s.values, the driven arrays
     """
     evaluate_signals(s, w, t, lean)
     hold_samples(s.feedback, s.values, w)

@@ -99,7 +99,7 @@ class Springs:
         if self.n_pulleys:
             self.act = act_of_segment
             self.first, self.spring = tables.arena.ints(segments.first), parts.ints(segments.spring)
-            self.force = items.slot()
+            self.force = items.array()
         self.stiffness, self.damping = items.column(springs.stiffness), items.column(springs.damping)
         self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
 

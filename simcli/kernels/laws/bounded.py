@@ -103,16 +103,16 @@ class Laws:
         speeds = ("held", "ended")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *speeds, *graph, *search):
-            setattr(self, name, items.slot())
-        self.changed, self.least = arena.single.slot(), arena.single.slot()
+            setattr(self, name, items.array())
+        self.changed, self.least = arena.single.array(), arena.single.array()
         self.kept = [getattr(self, name) for name in kept]
 
     def clear(self):
         """Start free and slack."""
-        for slot in self.kept:
-            slot.write(np.zeros((1, self.n, 1)))
-        for slot in (self.held, self.ended):
-            slot.write(np.full((1, self.n, 1), np.inf))
+        for array in self.kept:
+            array.write(np.zeros((1, self.n, 1)))
+        for array in (self.held, self.ended):
+            array.write(np.full((1, self.n, 1), np.inf))
 
 
 def component_of_ball(table: LawTable, model: Model) -> np.ndarray:

@@ -30,8 +30,8 @@ class SkylineMatrix:
     def __init__(self, n_bodies: int, arena: Arena):
         self.arena, self.n = arena, AFFINE_DOFS * n_bodies
         unknowns = arena.records(self.n)
-        self.value, self.begin = arena.slot(packed_index(self.n, 0)).scratch(), unknowns.slot().of_block()
-        self.inverse, self.x = unknowns.slot().scratch(), unknowns.slot().scratch()
+        self.value, self.begin = arena.array(packed_index(self.n, 0)).scratch(), unknowns.array().of_block()
+        self.inverse, self.x = unknowns.array().scratch(), unknowns.array().scratch()
         self.factor, self.nnz, self.position = self, packed_index(self.n, 0), unknowns.ints(range(self.n))
 
     def entry(self, i: int, j: int) -> int:
@@ -43,9 +43,9 @@ class SkylineMatrix:
         return [(j, self.entry(i, j)) for j in range(self.n) if j != i]
 
 
-def _column_of(slot, w, row):
-    """An index that all lanes share, from a slot."""
-    return local(ti.cast(get_lane(slot.part(w, row, 0), 0), ti.i32))
+def _column_of(array, w, row):
+    """An index that all lanes share, from an array."""
+    return local(ti.cast(get_lane(array.part(w, row, 0), 0), ti.i32))
 
 
 @ti.func

@@ -39,7 +39,7 @@ class Factor:
         backward, lists = arena.records(len(back)), (back, pattern.row[back], pattern.column[back])
         self.back, self.back_row, self.back_column = map(backward.ints, lists)
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
-        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), arena.slot(self.n).scratch()
+        self.value, self.inverse, self.x = arena.array(self.nnz), unknowns.array(), arena.array(self.n).scratch()
 
 
 def put_unknown(f, w, i, value) -> None:

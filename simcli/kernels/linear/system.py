@@ -97,29 +97,29 @@ class System:
         turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
         shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
         self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)
-        self.shared = arena.slot(self.n_rows if self.rows.has_shared else 0)
+        self.shared = arena.array(self.n_rows if self.rows.has_shared else 0)
         self.spring, self.n_springs = rows_of.ints(rows.spring), int((rows.spring >= 0).sum())
         drags = np.flatnonzero(rows.drag >= 0)
         self.n_drags, self.drag_row, self.drag = len(drags), arena.ints(drags), arena.ints(rows.drag[drags])
         self.is_dragged = rows_of.ints(rows.drag >= 0)
         self.compliance, self.enabled = (rows_of.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = rows_of.column(constraints.rows.scale)
-        self.softness, self.least = arena.single.slot(), SOFTNESS[arena.device.precision]
+        self.softness, self.least = arena.single.array(), SOFTNESS[arena.device.precision]
         self.weights = FEWER_WEIGHTS if tables.is_natural else WEIGHTS
         self.solutions, self.last_weight = len(self.weights), self.weights[-1]
-        self.entry, self.earlier = arena.slot(self.n_entries), unknowns.slot()
-        self.free, self.goal, self.load = unknowns.slot(), unknowns.slot(), unknowns.slot()
-        self.soft, self.multiplier, self.force, self.centre = rows_of.slots(4)
-        self.acceleration, self.effort = dofs.slot(), dofs.slot()
-        self.gain = dofs.slot()
+        self.entry, self.earlier = arena.array(self.n_entries), unknowns.array()
+        self.free, self.goal, self.load = unknowns.array(), unknowns.array(), unknowns.array()
+        self.soft, self.multiplier, self.force, self.centre = rows_of.arrays(4)
+        self.acceleration, self.effort = dofs.array(), dofs.array()
+        self.gain = dofs.array()
 
     def clear(self):
         """Free everything."""
         self.rows.clear()
         self.laws.clear()
-        for slot, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0), (self.gain, 0.0),
-                            (self.acceleration, 0.0), (self.force, 0.0), (self.softness, self.least)):
-            slot.write(np.full((1, slot.n_items, 1), value))
+        for array, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0),
+                             (self.gain, 0.0), (self.acceleration, 0.0), (self.force, 0.0), (self.softness, self.least)):
+            array.write(np.full((1, array.n_items, 1), value))
 
 
 @ti.func

@@ -16,7 +16,7 @@ _WORD = 1 << 20  # steps are kept as multiples of it and the rest, which are who
 
 
 def words_of_age(began: np.ndarray, episode: np.ndarray) -> np.ndarray:
-    """What `Ages.slots` have, (W, 3).
+    """What `Ages.arrays` have, (W, 3).
 
     Args:
         began: (W,) steps before each world began.
@@ -40,10 +40,10 @@ class Ages:
 
     def __init__(self, arena: Arena, differ: bool):
         self.arena, self.differ, self.n_lanes = arena, differ, arena.device.lanes
-        self.high, self.low, self.episode = arena.single.slots(3) if differ else (None, None, None)
+        self.high, self.low, self.episode = arena.single.arrays(3) if differ else (None, None, None)
 
     @property
-    def slots(self) -> tuple:
+    def arrays(self) -> tuple:
         """What stands in memory."""
         return (self.high, self.low, self.episode) if self.differ else ()
 
@@ -51,7 +51,7 @@ class Ages:
         """The age of a world at the step of a number, a whole number of 64 bits (inside kernels)."""
         if not self.differ:
             return number
-        high, low = (ti.cast(get_lane(slot.part(w, 0, 0), lane), ti.i64) for slot in (self.high, self.low))
+        high, low = (ti.cast(get_lane(array.part(w, 0, 0), lane), ti.i64) for array in (self.high, self.low))
         return local(number - (high * _WORD + low))
 
     def number_of(self, w, lane):

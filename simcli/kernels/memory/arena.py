@@ -21,7 +21,18 @@ from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
 from simcli.kernels.language.traces import Traced, traced
 from simcli.kernels.language.vectors import as_numbers, vector
-from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
+from simcli.kernels.memory.pack_arrays import (
+    INTS,
+    KINDS,
+    PACKS,
+    REALS,
+    Ints,
+    PackArray,
+    Records,
+    RowPackArray,
+    Shared,
+    Strip,
+)
 from simcli.kernels.memory.storage import MASK, storage_of
 
 _OF_ALL = "all"  # the numbers of all kernels
@@ -42,16 +53,16 @@ class Arena:
     Attributes:
         single: records of one item: what a world has once.
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
-        packs: those of all slots, by their rows (`Slot.rows`): a slot of no own.
-        by_rows: the packs of all slots by rows, by their number: a slot of no own.
+        packs: those of all arrays, by their rows (`PackArray.rows`): an array of no own.
+        by_rows: the packs of all arrays by rows, by their number: an array of no own.
         reach: bound of loops over all blocks where kernels are to know one: Taichi's SPIR-V starts 131072 threads otherwise.
         storage: the array.
         stride: packs from one block to the next, on the CPU.
         constants: all tables of INTS and of REALS, as the host has them.
-        mask: in a stage that is compiled, the worlds that write slots; None where all do.
+        mask: in a stage that is compiled, the worlds that write arrays; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
-        filled: slots of tables, which differ between worlds, once they are uploaded.
-        wide: slots that the host has written with a value for each world.
+        filled: arrays of tables, which differ between worlds, once they are uploaded.
+        wide: arrays that the host has written with a value for each world.
     """
 
     _data_oriented = True
@@ -63,10 +74,10 @@ class Arena:
         self.reach = bound_over(self.n_blocks)
         self.all_records, self.tables, self.notes, self.filled, self.wide = [], [], [], [], set()
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
-        self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
+        self.packs = PackArray(self, *self.records(0).room(PACKS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
-        self.single.slot()  # a place that is always there: what has no items begins within the memory
-        self.by_rows = Slot(self, *self.rows.room(SLOTS, 1), 0, None)
+        self.single.array()  # a place that is always there: what has no items begins within the memory
+        self.by_rows = PackArray(self, *self.rows.room(PACKS, 1), 0, None)
 
     def records(self, n: int | None = None) -> Records:
         """Memory for n items of one kind; None: as many as the first table has."""
@@ -74,38 +85,38 @@ class Arena:
         self.all_records.append(records)
         return records
 
-    def slot(self, n_items: int, kind=None) -> Slot:
+    def array(self, n_items: int, kind=None) -> PackArray:
         """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
-        return self.records(n_items).slot(kind)
+        return self.records(n_items).array(kind)
 
     def ints(self, values) -> Ints:
         """A table of integers that all worlds share, of items of its own."""
         return self.records().ints(values)
 
     def shared(self, values, kind=None) -> Shared:
-        """A column of real values that all worlds share, of a kind as in `slot`, of items of its own."""
+        """A column of real values that all worlds share, of a kind as in `array`, of items of its own."""
         return self.records().shared(values, kind)
 
-    def slot_by_rows(self, n_items: int, kind=None) -> RowSlot:
-        """A slot whose packs are found by their number, too, in `by_rows`."""
-        return RowSlot(self, self.by_rows.strip, n_items, kind)
+    def array_by_rows(self, n_items: int, kind=None) -> RowPackArray:
+        """An array whose packs are found by their number, too, in `by_rows`."""
+        return RowPackArray(self, self.by_rows.strip, n_items, kind)
 
-    def fill(self, slot: Slot, values: np.ndarray) -> Slot:
-        """Remember what is in a slot as a run begins, (W|1, items, ...): `upload` writes it."""
-        values = np.asarray(values).reshape(len(values), slot.n_items, slot.width)
-        slot.base = values.reshape(len(values), -1)
-        self.pending.append((slot, values))
-        return slot
+    def fill(self, array: PackArray, values: np.ndarray) -> PackArray:
+        """Remember what is in an array as a run begins, (W|1, items, ...): `upload` writes it."""
+        values = np.asarray(values).reshape(len(values), array.n_items, array.width)
+        array.base = values.reshape(len(values), -1)
+        self.pending.append((array, values))
+        return array
 
     def upload(self, other: "Arena | None" = None):
-        """Fill the slots that vary, of this arena or of a built one of the same layout."""
+        """Fill the arrays that vary, of this arena or of a built one of the same layout."""
         self.lay_out()
-        for slot, values in self.pending:
-            slot.write(values, other)
-        self.filled, self.pending = [slot for slot, _ in self.pending], []
+        for array, values in self.pending:
+            array.write(values, other)
+        self.filled, self.pending = [array for array, _ in self.pending], []
 
     def strips(self, what: str) -> Iterator[Strip]:
-        """All that hold SLOTS, INTS or REALS."""
+        """All that hold PACKS, INTS or REALS."""
         return (records.strips[what] for records in self.all_records if what in records.strips)
 
     @property
@@ -128,7 +139,7 @@ class Arena:
         totals = dict.fromkeys(KINDS, 0)
         for what in KINDS:
             for strip in self.strips(what):
-                if what == SLOTS and strip.step > 2:
+                if what == PACKS and strip.step > 2:
                     strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
                 strip.row = totals[what]
                 totals[what] += strip.size
@@ -137,7 +148,7 @@ class Arena:
     @property
     def n_rows(self) -> int:
         """Packs of a block."""
-        return self.lay_out()[SLOTS]
+        return self.lay_out()[PACKS]
 
     @property
     def n_ints(self) -> int:
@@ -150,7 +161,7 @@ class Arena:
         return self.lay_out()[REALS]
 
     def build(self):
-        """Allocate. No slot can be reserved afterwards."""
+        """Allocate. No array can be reserved afterwards."""
         totals, device = self.lay_out(), self.device
         n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
         tables = MOST_INTS + MOST_REALS + 1
@@ -159,7 +170,7 @@ class Arena:
         packs = device.whole_lines(int(ends[-1])) // device.lanes
         self.stride = device.whole_lines(self.n_rows * device.lanes) // device.lanes
         self.storage = storage_of(device)(device, n_shared, packs, (self.n_blocks, self.stride, self.n_rows))
-        self.set_places({INTS: tables, REALS: tables + n_constants[INTS], SLOTS: packs}, ends, n_constants)
+        self.set_places({INTS: tables, REALS: tables + n_constants[INTS], PACKS: packs}, ends, n_constants)
         self.refill(self)
 
     def set_places(self, begins: dict[str, int], notes: np.ndarray, n_constants: dict[str, int]):
@@ -176,9 +187,9 @@ class Arena:
                           for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
         for each, first in zip(self.notes, notes, strict=False):
             each.place = int(first)
-        self.origin = _Origin(begins[SLOTS])
+        self.origin = _Origin(begins[PACKS])
         for what, first in begins.items():
-            apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
+            apart = self.n_blocks if what == PACKS and self.device.is_gpu else 1
             for strip in self.strips(what):
                 strip.place = first + strip.row * apart
 
@@ -244,7 +255,7 @@ class Arena:
         if self.is_own:
             variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
         else:
-            variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
+            variables |= {id(strip): partial(self.begin_of, strip, w if what == PACKS else None)
                           for what in KINDS for strip in self.strips(what)}  # fmt: skip
         begin(variables | {id(notes): partial(notes.begin_of, w) for notes in self.notes})
 
@@ -252,8 +263,8 @@ class Arena:
         """The place of a strip, or of all packs, as an expression (inside kernels).
 
         Args:
-            start: of slots or of tables.
-            block: of slots.
+            start: of arrays or of tables.
+            block: of arrays.
         """
         place = number(start, "place")
         if block is None:
@@ -337,7 +348,7 @@ class Arena:
 
     @contextmanager
     def writing(self, mask) -> Iterator[None]:
-        """Let only some worlds of a block write slots (inside kernels), see programs.py.
+        """Let only some worlds of a block write arrays (inside kernels), see programs.py.
 
         Args:
             mask: of the block.
@@ -349,7 +360,7 @@ class Arena:
             self.mask = before
 
     def written(self, part, value):
-        """What a part of a slot holds after a value has been written (inside kernels).
+        """What a part of an array holds after a value has been written (inside kernels).
 
         Args:
             part: as it is.

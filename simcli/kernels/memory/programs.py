@@ -109,7 +109,7 @@ class Program:
         self.lines = columns[:3].T.tolist()
         table = arena.records(self.n)
         self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
-        self.masks = arena.slot(depth)
+        self.masks = arena.array(depth)
         self.counters = Notes(arena, ti.i32)
         self.line, self.turn = self.counters.reserve(1), self.counters.reserve(depth)
 

@@ -1,6 +1,6 @@
 """The model's tables on the device, under the names they have on the host.
 
-A column that all worlds share is a table of scalars; a column that the batch varies is a slot of packs. Device code does
+A column that all worlds share is a table of scalars; a column that the batch varies is an array of packs. Device code does
 not see the difference: `load(w, i)` gives a value whose components are scalars or packs.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.slots import Records
+from simcli.kernels.memory.pack_arrays import Records
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.tables import LinkKind, Model
 from simcli.model.tree.link_frames import link_points

@@ -34,7 +34,7 @@ class Arms:
         self.place_start = arena.ints(_offsets([len(one) for some in parts for one in some]))
         self.place = arena.ints([at.index(i) for some, at in zip(parts, self.coordinates, strict=True)
                                  for one in some for i in one])  # fmt: skip
-        self.value = arena.slot(sum(map(len, self.coordinates)))
+        self.value = arena.array(sum(map(len, self.coordinates)))
 
     def lay_on(self, matrix, arena: Arena) -> None:
         """Find the entries of the matrix, whose pattern joins the coordinates."""

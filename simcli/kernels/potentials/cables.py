@@ -33,7 +33,7 @@ class PulleySprings:
     def __init__(self, energies: Energies, arena: Arena):
         start, rows = energies.length_start, energies.rows
         chosen = np.flatnonzero(np.diff(start) > 1)
-        self.n, self.spring, self.bend = len(chosen), arena.ints(chosen), arena.slot(len(chosen))
+        self.n, self.spring, self.bend = len(chosen), arena.ints(chosen), arena.array(len(chosen))
         self.row_start, self.row = arena.ints(start), arena.ints(energies.length_row)
         self.arms = Arms([[rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist()
                            for r in energies.length_row[start[k] : start[k + 1]]] for k in chosen], arena)  # fmt: skip

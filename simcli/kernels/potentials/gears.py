@@ -48,7 +48,7 @@ class Gears:
         self.powers = Powers(start, powers.reshape(len(powers), -1), arena)
         self.offset = items.column(gears.offset[:, chosen])
         self.arms = Arms([entries[2 * g : 2 * g + 2] for g in range(self.n)], arena)
-        self.error, self.slope, self.bend = items.slots(3)
+        self.error, self.slope, self.bend = items.arrays(3)
 
 
 @ti.func

@@ -65,8 +65,8 @@ class Laws:
                   for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
         self.n_points, at = len(points), arena.records(len(points))
         self.point_of, self.point_row = (at.ints([point[i] for point in points]) for i in range(2))
-        self.slope, self.bend, self.drive, self.damper = at.slots(4)
-        self.drive_before, self.damper_before = at.slot(), at.slot()
+        self.slope, self.bend, self.drive, self.damper = at.arrays(4)
+        self.drive_before, self.damper_before = at.array(), at.array()
         joint = dofs.joint[energies.coordinate_dof]
         self.shown = items.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
         self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
@@ -90,20 +90,20 @@ class Laws:
         self.on, self.motion = tables.column(on[None].astype(float)), arena.ints(np.where(on, model.motions.kind[:n], 0))
         for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
                      "flight"):  # fmt: skip
-            setattr(self, name, items.slot())
-        self.inert = at.slot()
+            setattr(self, name, items.array())
+        self.inert = at.array()
         self.first_rate = np.nan_to_num(model.joint_qd[:, energies.coordinate_dof])
-        self.regime, self.regime_before = items.slot(), items.slot()
-        self.latch, self.was_on, self.push = items.slot(), items.slot(), arena.slot(2 * self.n)
+        self.regime, self.regime_before = items.array(), items.array()
+        self.latch, self.was_on, self.push = items.array(), items.array(), arena.array(2 * self.n)
 
     def clear(self):
         """Begin at the initial coordinates."""
-        for slot in (self.start, self.before, self.past, self.now, self.latch):
-            slot.write(self.first[..., None])
-        for slot in (self.rate, self.rate_before):
-            slot.write(self.first_rate[..., None])
-        for slot in (self.was_on, self.push, self.pull, self.regime, self.regime_before):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (self.start, self.before, self.past, self.now, self.latch):
+            array.write(self.first[..., None])
+        for array in (self.rate, self.rate_before):
+            array.write(self.first_rate[..., None])
+        for array in (self.was_on, self.push, self.pull, self.regime, self.regime_before):
+            array.write(np.zeros((1, array.n_items, 1)))
 
 
 def evaluate_law(y: Laws, w, k, x, alpha):

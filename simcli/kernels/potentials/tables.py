@@ -80,10 +80,10 @@ class Potential:
         self.laws.body = self.laws.items.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
         for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping",
                      "damping_before"):  # fmt: skip
-            setattr(self, name, lengths.slot())
-        self.elastic = arena.single.slot()
-        self.first, self.second = items.slot().scratch(), items.slot().scratch()
-        self.cross, self.gradient = self.laws.items.slot().scratch(), self.rows.unknowns.slot().scratch()
+            setattr(self, name, lengths.array())
+        self.elastic = arena.single.array()
+        self.first, self.second = items.array().scratch(), items.array().scratch()
+        self.cross, self.gradient = self.laws.items.array().scratch(), self.rows.unknowns.array().scratch()
         self.rows.gradient.scratch()
 
 

@@ -41,8 +41,8 @@ class PairedFrames:
             setattr(self, name, arena.ints(getattr(rows, name)))
         self.coef, self.constant = tables.column(rows.share_coef), tables.column(rows.frame_constant)
         numbers = arena.records(NUMBERS * self.n)
-        self.number, self.rate, self.force = numbers.slots(3)
-        self.pull, self.bend = arena.slot(len(rows.site)), arena.slot(ENTRIES * self.n)
+        self.number, self.rate, self.force = numbers.arrays(3)
+        self.pull, self.bend = arena.array(len(rows.site)), arena.array(ENTRIES * self.n)
         pairs = [[(a, b) for a in range(*ends) for b in range(ends[0], a + 1)
                   if not prescribed[rows.site[[a, b]]].any()]
                  for ends in zip(rows.site_start[:-1], rows.site_start[1:], strict=True)]  # fmt: skip
@@ -52,14 +52,14 @@ class PairedFrames:
         self.coupled = np.stack((rows.site[a], rows.site[b]), axis=1)
 
 
-def gap_in_pair(slot, w, p) -> Vec3:
+def gap_in_pair(array, w, p) -> Vec3:
     """The gap of pair p, its rate, or the force along it (inside kernels)."""
-    return Vec3(*(slot.load(w, NUMBERS * p + k) for k in range(3)))
+    return Vec3(*(array.load(w, NUMBERS * p + k) for k in range(3)))
 
 
-def axes_in_pair(slot, w, p, side) -> Mat3:
+def axes_in_pair(array, w, p, side) -> Mat3:
     """F_a (side 0) or F_b (1) of pair p, or their rates (inside kernels)."""
-    return Mat3(*(slot.load(w, NUMBERS * p + _AXES[side] + k) for k in range(9)))
+    return Mat3(*(array.load(w, NUMBERS * p + _AXES[side] + k) for k in range(9)))
 
 
 def spin_in_pair(f, w, p, side) -> Vec3:

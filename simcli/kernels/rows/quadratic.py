@@ -8,7 +8,7 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, Slot
+from simcli.kernels.memory.arena import Arena, PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.model.natural.polynomials import BENT
@@ -37,7 +37,7 @@ class Polynomials:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot | None = None):
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: PackArray | None = None):
         self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, len(rows.is_hard)
         self.n_polynomials, self.angle = rows.constant.shape[1], angle
         self.items, self.unknowns = arena.records(self.n_rows), arena.records(self.n)
@@ -47,7 +47,7 @@ class Polynomials:
         bent = np.flatnonzero(np.isin(rows.shape, BENT))
         self.n_bent, lengths = len(bent), arena.records(len(bent))
         self.bent, self.partner = lengths.ints(bent), lengths.ints(rows.partner[bent])
-        self.own, self.other = lengths.slot(), lengths.slot()
+        self.own, self.other = lengths.array(), lengths.array()
         self.n_sums, self.n_pairs = len(rows.sum_row), len(rows.pair_into)
         for name in ("sum_row", "part_start", "part", "pair_into", "pair_from"):
             setattr(self, name, arena.ints(getattr(rows, name)))
@@ -60,9 +60,9 @@ class Polynomials:
             setattr(self, name, tables.column(getattr(rows, name)))
         self.order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
         self.q_at, self.qd_at = self.unknowns.ints(natural_numbers(tables)[self.order]), self.unknowns.ints(self.order)
-        self.x, self.next_x, self.v = forms.slots(3)
-        self.gradient = arena.slot(self.n_entries)
-        self.residual, self.rate = polynomials.slot(), self.items.slot()
+        self.x, self.next_x, self.v = forms.arrays(3)
+        self.gradient = arena.array(self.n_entries)
+        self.residual, self.rate = polynomials.array(), self.items.array()
 
 
 def natural_numbers(tables: Tables) -> np.ndarray:
@@ -101,7 +101,7 @@ def give_state(f: ti.template(), s: ti.template(), w: ti.i32):
 def extend(f: ti.template(), x: ti.template(), w: ti.i32, constant: ti.template()):
     """Forms of coordinates (constant 1.0), or of velocities (0.0), behind them.
 
-    Reads and writes: x, a slot as f.x
+    Reads and writes: x, an array as f.x
     """
     for k in range(f.n_forms):
         u = f.gradient.arena.zero() + f.form_constant.load(w, k) * constant
@@ -254,7 +254,7 @@ def find_rates(f: ti.template(), w: ti.i32):
 
 @ti.func
 def bias(f: ti.template(), v: ti.template(), w: ti.i32, r: ti.i32):
-    """v^T H v of row r, from extended velocities v, a slot as f.v."""
+    """v^T H v of row r, from extended velocities v, an array as f.v."""
     total = f.gradient.arena.zero()
     for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
         total = total + f.product_weight.load(w, m) * v.load(w, f.product_i.at(m)) * v.load(w, f.product_j.at(m))

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import Factor, factorize
-from simcli.kernels.memory.arena import Arena, Slot
+from simcli.kernels.memory.arena import Arena, PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.frames import PairedFrames, add_bends
 from simcli.kernels.rows.quadratic import Polynomials
@@ -36,7 +36,7 @@ class SaddlePoint(Polynomials):
         frames: see `PairedFrames`; frame_place: where M gets their stiffness.
     """
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: PackArray, bends: bool):
         super().__init__(rows, tables, arena, angle)
         prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
         weight, excess = tables.model.columns.weight[:, self.order], tables.model.columns.excess[:, self.order]
@@ -64,10 +64,10 @@ class SaddlePoint(Polynomials):
         for name in ("cross_row", "cross_a", "cross_b"):
             setattr(self, name, arena.ints(getattr(rows, name)[crossed]))
         self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
-        self.stress = self.items.slot() if bends else arena.slot(0)
+        self.stress = self.items.array() if bends else arena.array(0)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place[:first])
         self.filled, self.n_filled = arena.ints(filled), len(filled)
-        self.soft, self.lent = self.items.slot(), self.items.slot()
+        self.soft, self.lent = self.items.array(), self.items.array()
 
 
 @ti.func

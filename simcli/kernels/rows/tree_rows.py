@@ -69,11 +69,11 @@ class Rows:
         self.has_along, self.has_turn = bool({_ALONG, PITCH} & forms), bool({_TURN, PITCH} & forms)
         self.on_a, self.across_a = items.column(rows.on_a, Vec3), items.column(rows.across_a, Vec3)
         self.on_b, self.constant = items.column(rows.on_b, Vec3), items.column(rows.constant)
-        self.residual, self.rate, self.bias = items.slot(), items.slot(), items.slot()
-        self.angle, self.angle_start = items.slot(), start_angles(constraints, tables.model)
-        self.jacobian_a, self.jacobian_b = items.slot(Force), items.slot(Force)
-        for slot in (self.residual, self.rate, self.bias, self.jacobian_a, self.jacobian_b):
-            slot.scratch()
+        self.residual, self.rate, self.bias = items.array(), items.array(), items.array()
+        self.angle, self.angle_start = items.array(), start_angles(constraints, tables.model)
+        self.jacobian_a, self.jacobian_b = items.array(Force), items.array(Force)
+        for array in (self.residual, self.rate, self.bias, self.jacobian_a, self.jacobian_b):
+            array.scratch()
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == _RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
@@ -85,7 +85,7 @@ class Rows:
         term_row = rows_of_terms(rows, tables.n_qd)
         starts = rows.term_start[self.first_gear : self.first_gear + self.n_gears + 1]
         self.term_start, self.powers = arena.ints(starts), Powers(rows.power_start, rows.coefficient, arena)
-        self.slope = terms.slot().scratch()
+        self.slope = terms.array().scratch()
         self.term_dof, self.term_q = terms.ints(rows.term_dof), terms.ints(np.append(tables.q_of_dof, 0)[rows.term_dof])
         self.term_row, self.has_shared = terms.ints(term_row), bool(np.any(term_row >= 0))
 

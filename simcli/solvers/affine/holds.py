@@ -51,7 +51,7 @@ class Holds:
             values = getattr(table, name)
             setattr(self, name, tables.column(values.reshape(len(values), -1), driven=name in driven))
         self.motor, self.passive = arena.ints(table.is_motor[bodies]), tables.column(table.hold_passive[:, bodies])
-        self.aim, self.force, self.force_before = arena.records(self.n).slots(3)
+        self.aim, self.force, self.force_before = arena.records(self.n).arrays(3)
 
 
 def _of(values: Array, bodies: Array) -> Array:

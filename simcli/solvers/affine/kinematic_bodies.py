@@ -56,14 +56,14 @@ class AffineKinematicBodies(KinematicBodies):
         self.start = arena.ints(np.concatenate(([0], np.cumsum([len(p) for p in partners]))))
         self.other, self.entry = (arena.ints([pair[k] for p in partners for pair in p]) for k in range(2))
         self.diagonal = arena.ints([matrix.entry(i, i) for i in unknowns])
-        self.goal, self.pull, self.pull_before = arena.records(self.n_unknowns).slots(3)
-        self.moved, self.rate, self.spin = (arena.slot(n) for n in (self.n_dofs, 3 * self.n, 3 * self.n))
+        self.goal, self.pull, self.pull_before = arena.records(self.n_unknowns).arrays(3)
+        self.moved, self.rate, self.spin = (arena.array(n) for n in (self.n_dofs, 3 * self.n, 3 * self.n))
 
     def clear(self):
         """Nothing has moved."""
         super().clear()
-        for slot in (self.moved, self.rate, self.spin, self.pull, self.pull_before):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (self.moved, self.rate, self.spin, self.pull, self.pull_before):
+            array.write(np.zeros((1, array.n_items, 1)))
 
 
 def unknown_of(g: AffineKinematicBodies, n):

@@ -80,14 +80,14 @@ class StepMemory:
         self.rounding = _ROUNDING[arena.device.precision]
         unknowns = arena.records(n)
         for name in ("alpha", "weight", "age", "restarts", "pattern"):
-            setattr(self, name, tables.bodies.slot())
+            setattr(self, name, tables.bodies.array())
         for name in ("lead", "returns", "length", "cap", "running", "done", "curve", "energy", "bound", "size", "iterations",
                      "allowed", "failed"):  # fmt: skip
-            setattr(self, name, arena.single.slot())
+            setattr(self, name, arena.single.array())
         for name in ("start", "past", "target", "force", "force_before", "x_before", "v_before", "next_v", "acceleration",
                      "move"):  # fmt: skip
-            setattr(self, name, unknowns.slot())
-        self.way = unknowns.slot().scratch()
+            setattr(self, name, unknowns.array())
+        self.way = unknowns.array().scratch()
         self.mass = unknowns.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
@@ -103,8 +103,8 @@ class StepMemory:
         """Before the first step."""
         for name in ("age", "restarts", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
                      "force_before"):  # fmt: skip
-            slot = getattr(self, name)
-            slot.write(np.zeros((1, slot.n_items, 1)))
+            array = getattr(self, name)
+            array.write(np.zeros((1, array.n_items, 1)))
         self.alpha.write(np.ones((1, self.alpha.n_items, 1)))
 
 
@@ -169,8 +169,8 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"], plan.lets_pass)
-        self.total_start, self.count, self.anew = arena.single.slots(3)
-        self.health = arena.slot(len(HEALTH))
+        self.total_start, self.count, self.anew = arena.single.arrays(3)
+        self.health = arena.array(len(HEALTH))
         self.ages = ages_of(model, plan, arena)
         self.signals.feedback.ages = self.ages
         self.probed = probed_by_feedback(self.signals, model, plan.dt, self.tables, arena)
@@ -185,8 +185,8 @@ class AffineCore:
         self.of_joint, self.squares = np.asarray(energies.joint), ~np.isin(np.arange(self.n_rows), [
             *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row])  # fmt: skip
         self.is_square = arena.ints(self.squares)
-        self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
-        self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
+        self.stretch = arena.array(6 * model.n_bodies * self.reports["stretch"])
+        self.multipliers, self.diag = arena.array(self.n_rows), arena.array(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
         self.ends, (self.shows, self.shows_forces) = affine_ends(self), affine_shows(self)
         self.spins, self.stores = affine_spins(self), affine_stores(self)
@@ -223,8 +223,8 @@ class AffineCore:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        for array in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
+            array.write(np.zeros((1, array.n_items, array.width)))
         self.forces.account.clear()
         self.signals.feedback.clear()
         self.guard.clear()

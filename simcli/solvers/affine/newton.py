@@ -13,7 +13,7 @@ from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,
 )
 from simcli.kernels.memory.lists import sum_of, when
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.potentials.coordinates import raise_limits
 from simcli.kernels.potentials.energy import find_energy
 from simcli.solvers.affine.drags import energy_of_drags

@@ -201,10 +201,10 @@ def _along(zero, k):
     return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
 
-def add_to(slot, w, first, vector):
-    """Add to three rows of a slot (inside kernels)."""
+def add_to(array, w, first, vector):
+    """Add to three rows of an array (inside kernels)."""
     for m in range(3):
-        slot.store(w, first + m, slot.load(w, first + m) + vector.parts[m])
+        array.store(w, first + m, array.load(w, first + m) + vector.parts[m])
 
 
 @ti.func

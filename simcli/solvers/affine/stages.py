@@ -13,7 +13,7 @@ from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.lists import sum_of, when
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.potentials.bdf_history import commit_laws, extrapolate_laws, open_laws
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.potential_terms import carried_on, mean_force

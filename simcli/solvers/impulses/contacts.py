@@ -60,12 +60,12 @@ class Contacts:
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
         self.capacity = self.collider.contacts.capacity
         items = self.collider.contacts.items
-        self.known, self.lagging, self.feature = arena.single.slot(), arena.single.slot(), items.slot()
-        self.low, self.high = items.slot(), items.slot()
-        self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
-        self.taken, self.slid, self.bounces, self.target = items.slots(4)
-        self.bend, self.bent, self.rounding_bound = items.slots(3)
-        self.potential = arena.single.slot()
+        self.known, self.lagging, self.feature = arena.single.array(), arena.single.array(), items.array()
+        self.low, self.high = items.array(), items.array()
+        self.impulse, self.place, self.slips = items.array(Vec3), items.array(Vec3), items.array()
+        self.taken, self.slid, self.bounces, self.target = items.arrays(4)
+        self.bend, self.bent, self.rounding_bound = items.arrays(3)
+        self.potential = arena.single.array()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)

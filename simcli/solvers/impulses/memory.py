@@ -22,7 +22,7 @@ from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.bodies.massless import holding_rows
 from simcli.model.constraints.tables import Constraints
@@ -110,21 +110,21 @@ class Impulses:
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
         self.searches = self.passes if tables.is_natural and (self.has_spins or system.laws.has_shared_limit) else 1
-        self.start = self.problem.velocities.slot()
-        self.kept, self.awake = self.problem.rows.items.slot(), plain.slot()
-        self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
-        self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
-        self.push, self.gain = system.laws.items.slot(), system.laws.items.slot()
+        self.start = self.problem.velocities.array()
+        self.kept, self.awake = self.problem.rows.items.array(), plain.array()
+        self.load, self.stiff = arena.array(n if turns else 0), arena.array(tables.n_links if turns else 0, Mat3)
+        self.stiffness = arena.array(DOFS * DOFS * tables.n_links if turns else 0)
+        self.push, self.gain = system.laws.items.array(), system.laws.items.array()
         (self.iterations, self.residual, self.missed, self.first, self.earlier_residual, self.finest,
-         self.awakened) = (arena.single.slot() for _ in range(7))
-        self.spins = arena.single.slot()
+         self.awakened) = (arena.single.array() for _ in range(7))
+        self.spins = arena.single.array()
 
     def clear(self):
         """Forget what earlier steps left."""
         if self.contacts:
             self.contacts.clear()
-        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
+            array.write(np.zeros((1, array.n_items, 1)))
 
 
 def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:

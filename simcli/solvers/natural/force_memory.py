@@ -49,12 +49,12 @@ class CoordinateForces:
         yielding = np.flatnonzero(yielding_rows(constraints, tables))
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
         self.is_mixed = self.n + self.n_yielding > 0
-        self.acts, self.pull = items.slot(), arena.slot(rows.n)
+        self.acts, self.pull = items.array(), arena.array(rows.n)
         self.has_frames = len(rows.site_start) > 1
-        self.of_frames, (self.dissipated, self.supplied) = arena.slot(rows.n), arena.single.slots(2)
+        self.of_frames, (self.dissipated, self.supplied) = arena.array(rows.n), arena.single.arrays(2)
         self.gravity = tables.column(_weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
-        self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)
+        self.wrench, self.n_pushes = arena.array(6 * self.n_wrenches), len(rows.push_at)
         self.push_at, self.push_form, self.push_component = (
             arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component"))  # fmt: skip
         self.push_weight = tables.column(rows.push_weight)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from simcli.kernels.memory.arena import Arena, Slot
+from simcli.kernels.memory.arena import Arena, PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.saddle import SaddlePoint
 from simcli.model.constraints.tables import Constraints, Form
@@ -79,15 +79,15 @@ class QuadraticSteps:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int,
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: PackArray, tight: float, corrections: int,
                  bends: bool):
         self.rows = SaddlePoint(rows, tables, arena, angle, bends)
         self.tight, self.corrections = tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         both = arena.records(n + n_rows)
-        self.acceleration, self.earlier = self.rows.unknowns.slots(2)
-        self.force, self.earlier_force = self.rows.items.slots(2)
-        self.load, self.solution, self.worst = both.slot(), both.slot(), arena.single.slot()
+        self.acceleration, self.earlier = self.rows.unknowns.arrays(2)
+        self.force, self.earlier_force = self.rows.items.arrays(2)
+        self.load, self.solution, self.worst = both.array(), both.array(), arena.single.array()
 
 
 class AlphaSteps:
@@ -123,7 +123,7 @@ class AlphaSteps:
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
         self.n_prescribed, self.n_holds = n_prescribed, n_prescribed + n_prescribed_rows
         prescribed, holds = arena.records(n_prescribed_rows), arena.records(self.n_holds)
-        (self.residual, self.excess), (self.prescribed, self.prescribed_rate) = arena.single.slots(2), prescribed.slots(2)
+        (self.residual, self.excess), (self.prescribed, self.prescribed_rate) = arena.single.arrays(2), prescribed.arrays(2)
         self.coarse, self.rounding = COARSE_STEP[arena.device.precision], BALANCE_ROUNDS[arena.device.precision]
-        self.force, self.mean_force, self.next_force = holds.slots(3)
-        self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)
+        self.force, self.mean_force, self.next_force = holds.arrays(3)
+        self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).arrays(5)

@@ -12,7 +12,7 @@ from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.rows.equations import state_equations

@@ -9,7 +9,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.sparse import get_unknown, put_unknown
 from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 from simcli.solvers.tree.turning import load_turns

@@ -22,7 +22,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints
 from simcli.model.tables import Model
@@ -142,33 +142,33 @@ class Constrained:
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
-        self.parts, self.held_power = arena.single.slots(2)
+        self.parts, self.held_power = arena.single.arrays(2)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
-        self.even_rate = arena.slot(n_motions if self.watches_motions else 0)
-        self.turned = arena.slot(self.system.n_prescribed_rows if self.system.prescribes_balls else 0, Mat3)
-        self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
+        self.even_rate = arena.array(n_motions if self.watches_motions else 0)
+        self.turned = arena.array(self.system.n_prescribed_rows if self.system.prescribes_balls else 0, Mat3)
+        self.start, self.base, self.worst = self.system.rows.items.array(), tables.tree_dofs.array(), arena.single.array()
         self.impulses = impulses(self.system, n_locks) if impulses else None
         has_contacts = self.impulses is not None and self.impulses.contacts is not None
         n_diagnostics = len(DIAGNOSTICS) + has_contacts * len(CONTACT_DIAGNOSTICS)
-        self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
-        self.choosing = arena.single.slot()
+        self.tries, self.diag = arena.single.array(), arena.array(n_diagnostics)
+        self.choosing = arena.single.array()
         if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
-        (self.velocity_jump, self.opens, self.first_power), self.work_kept = arena.single.slots(3), arena.slot(2)
-        self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
-        (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
-        self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
-        self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
+        (self.velocity_jump, self.opens, self.first_power), self.work_kept = arena.single.arrays(3), arena.array(2)
+        self.impulse, self.turn = tables.tree_dofs.array(), arena.single.array()
+        (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.arrays(2), arena.single.array()
+        self.carried, self.refinements = tables.tree_dofs.array(), REFINEMENTS
+        self.excess, self.first = arena.array(2 * n), self.system.unknowns.array()
         keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
-        self.projected = arena.slot(self.system.n_rows + n if keeps else 0)
-        self.answer = arena.slot(2 * n + self.system.n_rows if self.switches else 0)
+        self.projected = arena.array(self.system.n_rows + n if keeps else 0)
+        self.answer = arena.array(2 * n + self.system.n_rows if self.switches else 0)
         looks = self.switches and not is_touching
-        self.begun = arena.slot(n if looks else 0)
-        self.of_laws, self.jumped = arena.slot(3 * constraints.laws.n if looks else 0), arena.slot(2 * looks)
-        self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
-        self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
+        self.begun = arena.array(n if looks else 0)
+        self.of_laws, self.jumped = arena.array(3 * constraints.laws.n if looks else 0), arena.array(2 * looks)
+        self.push = tables.dofs.array() if integrator == "zhong06" else arena.array(0)
+        self.move, self.q_start, self.q_kept = tables.dofs.array(), tables.coordinates.array(), tables.coordinates.array()
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -178,8 +178,8 @@ class Constrained:
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag,
                 self.velocity_jump)
         rotors = (self.pace, self.prescribed_gain, self.owes)
-        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
+            array.write(np.zeros((1, array.n_items, 1)))
         if self.opens_late:
             self.opens.write(np.ones((1, 1, 1)))
 

@@ -15,7 +15,7 @@ from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import FREE, STUCK
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 

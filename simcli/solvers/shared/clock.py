@@ -26,7 +26,7 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
         stage: of the step; its first evaluation opens an account of work, anything else has no stage.
 
     Reads:  c.signals, c.state of `place_all`
-    Writes: the driven slots, c.forces.account
+    Writes: the driven arrays, c.forces.account
     """
     lean = side * c.constants.load(w, H) * LEAN[c.precision]
     _account(c, w, stage, close_account)
@@ -103,7 +103,7 @@ def prescribe_start(c: ti.template(), w: ti.i32):
     """Prescribed motions where a step begins whose forces are those of its middle, after what jumps there.
 
     Reads:  c.prescribed
-    Writes: the driven slots
+    Writes: the driven arrays
     """
     t, _side = time_of(c, w)
     h = c.constants.load(w, H)

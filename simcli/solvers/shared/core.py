@@ -131,7 +131,7 @@ class Core:
                                  and (self.stages == 1 or (self.constrained and self.bound.repeats)))  # fmt: skip
         self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.constrained and self.bound.repeats
                                 and self.bound.system.n_rows)  # fmt: skip
-        self.momenta = arena.slot(self.tables.n_links if self.sums_momenta else 0, Vec3)
+        self.momenta = arena.array(self.tables.n_links if self.sums_momenta else 0, Vec3)
         self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
         self.accumulators.within = not self.is_natural and not self.projects and self.accumulators.are_placed
         self.shows, self.ends = shows(self), ends(self)
@@ -179,8 +179,8 @@ class Core:
         self.reports["joints"] |= self.signals.feedback.n > 0
         self.reports["stretch"] = False  # of rigid bodies
         self.reports["contacts"] &= self.touches
-        self.total_start, self.count, self.anew = arena.single.slots(3)
-        self.health = arena.slot(len(HEALTH))
+        self.total_start, self.count, self.anew = arena.single.arrays(3)
+        self.health = arena.array(len(HEALTH))
         self.accumulators = Accumulators(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.ages = ages_of(model, plan, arena)
@@ -189,7 +189,7 @@ class Core:
         count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        self.extremes = arena.slot(EXTREMES * plan.keeps_extremes)
+        self.extremes = arena.array(EXTREMES * plan.keeps_extremes)
         has_loops = self.constrained or closed_joints(model).size > 0  # a free joint holds nothing
         self.loops = Loops(model, self.tables, arena) if has_loops else None
         self.projects = has_loops and self.loops.n > 0 and self.reports["joints"]
@@ -239,16 +239,16 @@ class Core:
         is_driven = bool(self.forces.driven) if efforts_too else self.forces.drives_links
         self.closes_every_step = self.keeps_account and is_driven
         if self.integrator != "semi_implicit":
-            self.q_base, self.qd_base = self.tables.coordinates.slot(), self.tables.dofs.slot()
+            self.q_base, self.qd_base = self.tables.coordinates.array(), self.tables.dofs.array()
         if self.integrator == "rk4":
-            self.slope, self.slope_sum, self.qd_sum = self.tables.dofs.slots(3)
+            self.slope, self.slope_sum, self.qd_sum = self.tables.dofs.arrays(3)
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
         if self.integrator == "implicit":
-            self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
+            self.k1_q, self.k1_qd = self.tables.dofs.array(), self.tables.dofs.array()
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
-        self.now, (self.b, self.g) = Registers(arena, *_NOW), arena.single.slots(2)
+        self.now, (self.b, self.g) = Registers(arena, *_NOW), arena.single.arrays(2)
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
@@ -285,7 +285,7 @@ class Core:
 
     def coordinates(self, laws: Laws) -> np.ndarray:
         """[m, rad], (W, K), the coordinates of laws, in the posture of the last frame."""
-        q, residual = (slot.read()[..., 0] for slot in (self.state.q, self.bound.system.rows.residual))
+        q, residual = (array.read()[..., 0] for array in (self.state.q, self.bound.system.rows.residual))
         found, on_tree = np.empty((len(q), laws.n)), laws.row < 0
         found[:, on_tree] = q[:, self.tables.q_of_dof[laws.dof[on_tree]]]
         found[:, ~on_tree] = residual[:, laws.row[~on_tree]]
@@ -306,8 +306,8 @@ class Core:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.total_start, self.state.tau, self.state.diagonal, self.state.qdd):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        for array in (self.health, self.count, self.total_start, self.state.tau, self.state.diagonal, self.state.qdd):
+            array.write(np.zeros((1, array.n_items, array.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         self.forces.account.clear()

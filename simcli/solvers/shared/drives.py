@@ -61,17 +61,17 @@ class Drives:
         self.kind = items.ints(np.select([moved, is_ball], [_MOTION, BALL_DRIVE], _DRIVE))
         self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
         self.row, self.prescribed_row = items.ints(switches[dofs]), items.ints(prescribed[dofs])
-        self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
+        self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.array()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
         self.has_limit = bool(tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))[dofs].any())
         self.joint = items.ints(np.where(np.isin(owner, powers), owner, -1))
         self.is_first = items.ints(dofs == starts[owner])
-        self.effort, self.power = arena.slot(model.n_qd), arena.slot(model.n_joints)
+        self.effort, self.power = arena.array(model.n_qd), arena.array(model.n_joints)
 
     def clear(self):
         """No drive acts on what is not asked for."""
-        for slot in (self.effort, self.power):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (self.effort, self.power):
+            array.write(np.zeros((1, array.n_items, 1)))
 
 
 @ti.func

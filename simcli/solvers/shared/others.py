@@ -15,12 +15,12 @@ class Other(NamedTuple):
     Attributes:
         dataset: below /frames.
         shown: of `RunPlan.reports`, what shows it.
-        slot: where it stands, from a core.
+        array: where it stands, from a core.
     """
 
     dataset: str
     shown: str
-    slot: Callable
+    array: Callable
 
 
 BUFFERS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd", "points", "joint_wrench", "multiplier",
@@ -34,11 +34,11 @@ _OF_CHANNELS = {
 }  # fmt: skip
 
 
-def slots_of_frames(c) -> dict:
+def arrays_of_frames(c) -> dict:
     """Where the columns stand that leave the device, one buffer for each, by the names of BUFFERS."""
     found = {"health": c.health}
-    for channel, slots in _OF_CHANNELS.items():
-        found |= slots(c) if c.leaving[channel] else {}
+    for channel, arrays in _OF_CHANNELS.items():
+        found |= arrays(c) if c.leaving[channel] else {}
     found |= {"diag": c.diag} if c.constrained else {}
     return found | ({"touch": c.contacts.summary} if c.summarises else {})
 
@@ -56,7 +56,7 @@ def others_of(c) -> list[Other]:
 
 def width_of_others(c) -> int:
     """Numbers of each world and frame."""
-    return sum(other.slot(c).n_items for other in others_of(c))
+    return sum(other.array(c).n_items for other in others_of(c))
 
 
 def unload_others(out, c, at, w, poison):
@@ -64,10 +64,10 @@ def unload_others(out, c, at, w, poison):
 
     Writes: out
     """
-    slots = [other.slot(c) for other in others_of(c)]
-    widths = [number(slot, "n_items") for slot in slots]
-    for k, slot in enumerate(slots):
-        unload_part(out, slot, at * sum(widths) + sum(widths[:k]), w, widths[k], sum(widths), poison)
+    arrays = [other.array(c) for other in others_of(c)]
+    widths = [number(array, "n_items") for array in arrays]
+    for k, array in enumerate(arrays):
+        unload_part(out, array, at * sum(widths) + sum(widths[:k]), w, widths[k], sum(widths), poison)
 
 
 def other_columns(c, values: np.ndarray, n_bodies: int) -> dict[str, np.ndarray]:
@@ -78,7 +78,7 @@ def other_columns(c, values: np.ndarray, n_bodies: int) -> dict[str, np.ndarray]
     """
     columns, before = {}, 0
     for other in others_of(c):
-        n = other.slot(c).n_items
+        n = other.array(c).n_items
         part = np.ascontiguousarray(values[..., before : before + n])
         columns[f"frames/{other.dataset}"] = part.reshape(*values.shape[:2], n_bodies, -1)
         before += n

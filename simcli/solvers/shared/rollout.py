@@ -13,7 +13,7 @@ from simcli.kernels.report import unload
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
-from simcli.solvers.shared.others import BUFFERS, slots_of_frames, unload_others
+from simcli.solvers.shared.others import BUFFERS, arrays_of_frames, unload_others
 from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.probes.measures import probe_frame, unload_quantities
 
@@ -243,11 +243,11 @@ def unload_frame(c, w, at, *buffers):
     Reads:  c
     Writes: the buffers
     """
-    poison, slots = local(poison_of(c, w)), slots_of_frames(c)
+    poison, arrays = local(poison_of(c, w)), arrays_of_frames(c)
     for name, buffer in zip(BUFFERS, buffers, strict=True):
-        if name in slots:
-            n = number(slots[name], "n_items")
-            unload(buffer, slots[name], at * n, w, n, 0.0 if name in _OF_ENDED else poison)
+        if name in arrays:
+            n = number(arrays[name], "n_items")
+            unload(buffer, arrays[name], at * n, w, n, 0.0 if name in _OF_ENDED else poison)
     *_, contacts, quantity, others = buffers
     if c.leaving["contacts"]:
         unload_contacts(contacts, c, at * number(c.contacts, "width"), w)

@@ -88,8 +88,8 @@ class Gyroscopes:
         self.has_laws = any(np.isin(one.laws.dof, held).any() for one in phases)
         self.spins = items.column(1.0 * _is_no_ball(np.linalg.eigvalsh(inertia)))
         self.inertia, self.inverse = items.column(_six(inertia), Sym3), items.column(_six(_inverse(inertia)), Sym3)
-        self.begun, self.rest, self.start = items.slot(Sym3), items.slot(Vec3), items.slot(Vec3)
-        self.begun_arm = items.slot(Vec3)
+        self.begun, self.rest, self.start = items.array(Sym3), items.array(Vec3), items.array(Vec3)
+        self.begun_arm = items.array(Vec3)
 
 
 class _Rigid(NamedTuple):

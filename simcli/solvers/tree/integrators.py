@@ -14,7 +14,7 @@ from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import foresee_again
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.shared import needs
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step

@@ -18,7 +18,7 @@ from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
@@ -51,9 +51,9 @@ class StepCore(AlgorithmsCore):
         constraints = constraints_of(model)
         self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints], True, self.is_maximal)
         self.midpoint = Midpoint(model, self.tables, arena, not self.is_maximal, self.gyroscopes.apart)
-        self.constants, self.times, self.change = arena.slot(1), arena.slot(3), arena.slot(1)
-        self.ends = self.tables.coordinates.slot()
-        self.moved, self.qdd, self.known, self.effort = self.tables.dofs.slots(4)
+        self.constants, self.times, self.change = arena.array(1), arena.array(3), arena.array(1)
+        self.ends = self.tables.coordinates.array()
+        self.moved, self.qdd, self.known, self.effort = self.tables.dofs.arrays(4)
         given = self.tables.ever(lambda m: m.motions.kind[None] != 0)
         given[constraints.laws.dof[constraints.laws.row < 0]] = True
         self.given = self.tables.dofs.ints(given)

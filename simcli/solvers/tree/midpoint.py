@@ -54,7 +54,7 @@ class Midpoint:
         self.n_trees, self.n_links, self.link = len(number), len(found), arena.ints(found)
         self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
         self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])
-        self.start, self.turns = arena.slot(len(dofs)), arena.slot(len(number))
+        self.start, self.turns = arena.array(len(dofs)), arena.array(len(number))
 
 
 def _turns_about_many(model: Model, root: int) -> bool:

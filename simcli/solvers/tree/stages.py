@@ -18,7 +18,7 @@ from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import take_all, when
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
 from simcli.solvers.shared.energy_balance import load_external, no_power

@@ -34,10 +34,10 @@ class Beginnings:
         self._arena, self._device, self._calls = stepper.arena, stepper.device, calls
         arena: Arena = stepper.arena
         q, qd = stepper.core.state.q.rows, stepper.core.state.qd.rows
-        wide = np.concatenate([q, qd, *(slot.rows for slot in arena.wide)])
+        wide = np.concatenate([q, qd, *(array.rows for array in arena.wide)])
         is_state = np.ones(arena.n_rows, bool)
-        for slot in (*stepper.core.tables.arena.filled, stepper.core.anew, *stepper.core.ages.slots):
-            is_state[slot.rows] = False
+        for array in (*stepper.core.tables.arena.filled, stepper.core.anew, *stepper.core.ages.arrays):
+            is_state[array.rows] = False
         rows = np.flatnonzero(is_state)
         differs = np.isin(rows, wide)
         self._rows, self.own_rows = (one.astype(np.int32) for one in (rows[~differs], rows[differs]))
@@ -49,7 +49,7 @@ class Beginnings:
         self._given = [self._device.given(one) for one in given]
         self._state_rows, self._mark_row = np.concatenate([q, qd]), stepper.core.anew.rows
         self._state_places = np.searchsorted(self.own_rows, self._state_rows)
-        self._age_rows = np.concatenate([np.zeros(0, int), *(slot.rows for slot in stepper.core.ages.slots)])
+        self._age_rows = np.concatenate([np.zeros(0, int), *(array.rows for array in stepper.core.ages.arrays)])
         self._kept = np.empty(1, self._device.dtype)
         self.read_marks()
 

@@ -38,8 +38,8 @@ class OwnPhases:
         self._phases, stepper.phases = list(stepper.phases), []
         self._steps = np.array([*(phase.step for phase in self._phases), MANY_STEPS], np.int64)
         self.entered = np.zeros(stepper.model.n_worlds, int)
-        self._first = [slot.base for slot in stepper.core.tables.arena.filled]
-        self._rows = np.concatenate([np.zeros(0, int), *(slot.rows for slot in stepper.core.tables.arena.filled)])
+        self._first = [array.base for array in stepper.core.tables.arena.filled]
+        self._rows = np.concatenate([np.zeros(0, int), *(array.rows for array in stepper.core.tables.arena.filled)])
         self._known: dict[int, tuple] = {}
         self._changed = np.zeros(len(self._rows), bool)
 

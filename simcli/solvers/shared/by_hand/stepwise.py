@@ -254,8 +254,8 @@ class Stepwise:
         blocks = self._beginnings.chosen(worlds)
         self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, blocks)
         numbers, found = np.flatnonzero(worlds), []
-        for name, slot, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
-            values = s.arena.storage.read_worlds(slot.rows[:n], numbers)
+        for name, array, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
+            values = s.arena.storage.read_worlds(array.rows[:n], numbers)
             values[:, s.placeholders[name][:n]] = np.nan
             values[s.status[numbers] != 0] = np.nan
             found.append(values)
@@ -358,7 +358,7 @@ class Stepwise:
         if arena.layout != s.arena.layout or not all(np.array_equal(one, other) for (_, one), (_, other) in pairs):
             return None
         values = [values[0].reshape(-1).astype(s.device.dtype) for _, values in arena.pending]
-        rows = [slot.rows for slot, _ in arena.pending]
+        rows = [array.rows for array, _ in arena.pending]
         return np.concatenate([np.zeros(0), *values]), np.concatenate([np.zeros(0, int), *rows])
 
     def write_columns(self, rows: np.ndarray, values: np.ndarray, worlds: np.ndarray, text: str) -> list[Event]:

@@ -13,7 +13,7 @@ from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.problem import LIMITS
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import Arena, Slot, get_lane, put_lane
+from simcli.kernels.memory.arena import Arena, PackArray, get_lane, put_lane
 from simcli.kernels.report import put, write_pack
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.solvers.impulses.contacts import deepest
@@ -32,7 +32,7 @@ class ContactReport:
     """What a run says about contacts and about steps that are not solved.
 
     Args:
-        arena: receives the slots.
+        arena: receives the arrays.
         capacity: most contacts of a world; 0 where nothing can touch.
         records: whether the contacts are wanted one by one.
         lets_pass: [m/s], what a step may lack, beside its tolerance.
@@ -47,8 +47,8 @@ class ContactReport:
     def __init__(self, arena: Arena, capacity: int, records: bool, lets_pass: float):
         self.lets_pass = lets_pass
         self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
-        self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
-        self.before, self.allowed = arena.single.slots(2)
+        self.rows, self.summary = arena.array(self.width * records), arena.array(len(SUMMARY))
+        self.before, self.allowed = arena.single.arrays(2)
 
     def clear(self):
         """No step was taken yet."""
@@ -159,7 +159,7 @@ def write_contacts(c: ti.template(), w: ti.i32, count: ti.template()):
                     one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
 
 
-def put_row(rows: Slot, w, lane, n, *values):
+def put_row(rows: PackArray, w, lane, n, *values):
     """Write the numbers of a contact one after the other (inside kernels)."""
     at = 0
     for value in values:

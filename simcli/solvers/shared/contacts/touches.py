@@ -33,7 +33,7 @@ class Touches:
         self.n = len(pairs)
         self.one, self.other = (arena.ints([pair[k] for pair in pairs]) for k in range(2))
         self.owner = arena.ints(model.shapes.body)
-        self.sums = arena.slot(SUM * self.n)
+        self.sums = arena.array(SUM * self.n)
 
     def clear(self):
         """Nothing touches yet."""
@@ -79,7 +79,7 @@ def add_touch(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, s
     add_in_lane(sums, w, lane, SUM * n + 3, 1.0)
 
 
-def add_in_lane(slot, w, lane, row, value):
+def add_in_lane(array, w, lane, row, value):
     """Add to a number of one world (inside kernels)."""
-    part = slot.part(w, row, 0)
+    part = array.part(w, row, 0)
     put_lane(part, lane, get_lane(part, lane) + value)

@@ -13,7 +13,7 @@ from simcli.kernels.memory.storage import no_room_for_frames
 from simcli.model.tables import Model
 from simcli.solvers.shared.core import ENERGY
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
+from simcli.solvers.shared.others import BUFFERS, arrays_of_frames, other_columns, width_of_others
 
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 
@@ -41,8 +41,8 @@ class FrameBuffers:
 
     def widths(self) -> dict[str, int]:
         """Columns of each buffer, none for channels that are off."""
-        core, slots = self._core, slots_of_frames(self._core)
-        widths = {name: slots[name].n_items if name in slots else 0 for name in BUFFERS}
+        core, arrays = self._core, arrays_of_frames(self._core)
+        widths = {name: arrays[name].n_items if name in arrays else 0 for name in BUFFERS}
         contacts = core.contacts.width if core.leaving["contacts"] else 0
         return widths | {"contacts": contacts, "quantity": self._plan.measures.records, "others": width_of_others(core)}
 

@@ -37,7 +37,7 @@ class Turns:
 
     def __init__(self, device: Device, arena: Arena):
         self.are_bounded = device.most_turns > 0
-        self.lacking = arena.single.slot() if self.are_bounded else None
+        self.lacking = arena.single.array() if self.are_bounded else None
 
     def refuse_few(self) -> None:
         """Look at the count after kernels.

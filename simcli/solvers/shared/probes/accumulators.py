@@ -133,9 +133,9 @@ class Accumulators:
             items.ints(np.asarray(column, np.int32)[self.order]) for column in columns)  # fmt: skip
         self.above, self.below = (items.shared(np.asarray(column, float)[self.order])
                                   for column in (measures.above, measures.below))  # fmt: skip
-        self.value, self.time, self.before, self.base = items.slots(4)
+        self.value, self.time, self.before, self.base = items.arrays(4)
         self.total, self.square = Sum(items), Sum(items)
-        self.parts, (self.alive, self.last) = arena.slot(MOST_PARTS), arena.single.slots(2)
+        self.parts, (self.alive, self.last) = arena.array(MOST_PARTS), arena.single.arrays(2)
         self._see(measures, model, tables, arena, rows_of_dof, is_alone)
 
     def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
@@ -205,20 +205,20 @@ class Accumulators:
         """Nothing is seen yet, and all worlds are alive."""
         if not self.n:
             return
-        for slot in [own for own in (self.drives, self.touches, self.noise) if own]:
-            slot.clear()
-        for slot in (self.value, self.time, self.before, self.base, self.last):
-            slot.write(np.full((1, slot.n_items, slot.width), np.nan))
+        for array in [own for own in (self.drives, self.touches, self.noise) if own]:
+            array.clear()
+        for array in (self.value, self.time, self.before, self.base, self.last):
+            array.write(np.full((1, array.n_items, array.width), np.nan))
         self.total.clear()
         self.square.clear()
         self.alive.write(np.ones((1, 1, 1)))
 
     def forget(self, worlds: list[int]):
         """Let worlds that could not begin have measured nothing."""
-        for slot in (self.value, self.time, self.before, self.last) if self.n else ():
-            found = slot.read()
+        for array in (self.value, self.time, self.before, self.last) if self.n else ():
+            found = array.read()
             found[worlds] = np.nan
-            slot.write(found)
+            array.write(found)
 
     def found(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Values of all rows up to now, and the times of them [s], (W, N); NaN where there is nothing yet.
@@ -227,9 +227,9 @@ class Accumulators:
             dt: [s], step.
         """
         back = np.argsort(self.order)
-        read = lambda slot: slot.read()[:, back, 0]  # noqa: E731
+        read = lambda array: array.read()[:, back, 0]  # noqa: E731
         value, time, before, base = map(read, (self.value, self.time, self.before, self.base))
-        total, square = (sum(map(read, sums.slots)) for sums in (self.total, self.square))
+        total, square = (sum(map(read, sums.arrays)) for sums in (self.total, self.square))
         kind, real = np.array(self.measures.kind), value.dtype.type
         begin, end = (real(dt) * np.asarray(steps, real) for steps in (self.measures.begin, self.measures.end))
         last = self.last.read()[:, :, 0]

@@ -6,33 +6,33 @@ go on from none of it: the motion and its ledger would depend, in their last dig
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.slots import copy
+from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.shared import needs
 
 
 class Aside:
-    """Copies of slots.
+    """Copies of arrays.
 
     Args:
         c: core of a run whose frames evaluate their instant.
         arena: of the same worlds.
 
     Attributes:
-        slots: that frames write and steps read, of plain numbers.  copies: of them.
+        arrays: that frames write and steps read, of plain numbers.  copies: of them.
         n_driven, driven: numbers that signals drive, where a step closes the account of what they did (ledger.py).
     """
 
     _data_oriented = True
 
     def __init__(self, c, arena: Arena):
-        self.slots = list(c.forces.account.slots)
+        self.arrays = list(c.forces.account.arrays)
         if c.constrained:
-            self.slots += [c.bound.system.laws.effort, c.bound.system.laws.lock]
+            self.arrays += [c.bound.system.laws.effort, c.bound.system.laws.lock]
         if c.is_natural:
-            self.slots += [c.state.qd, c.bound.impulse, c.bound.owes, c.bound.system.force]
-        self.copies = [arena.slot(slot.n_items) for slot in self.slots]
+            self.arrays += [c.state.qd, c.bound.impulse, c.bound.owes, c.bound.system.force]
+        self.copies = [arena.array(array.n_items) for array in self.arrays]
         self.n_driven = c.signals.n_routes if c.closes_every_step else 0
-        self.driven = arena.slot(self.n_driven)
+        self.driven = arena.array(self.n_driven)
 
 
 @needs.frames_aside
@@ -42,8 +42,8 @@ def set_aside(c: ti.template(), w: ti.i32):
 
     Writes: c.aside
     """
-    for k in ti.static(range(len(c.aside.slots))):
-        copy(c.aside.copies[k], c.aside.slots[k], c.aside.slots[k].n_items, w)
+    for k in ti.static(range(len(c.aside.arrays))):
+        copy(c.aside.copies[k], c.aside.arrays[k], c.aside.arrays[k].n_items, w)
     for n in range(c.aside.n_driven):
         c.aside.driven.store(w, n, c.signals.rows.load(w, c.signals.row.at(n)))
 
@@ -56,7 +56,7 @@ def go_on_from_aside(c: ti.template(), w: ti.i32):
     Reads:  c.aside
     Writes: what was set aside
     """
-    for k in ti.static(range(len(c.aside.slots))):
-        copy(c.aside.slots[k], c.aside.copies[k], c.aside.slots[k].n_items, w)
+    for k in ti.static(range(len(c.aside.arrays))):
+        copy(c.aside.arrays[k], c.aside.copies[k], c.aside.arrays[k].n_items, w)
     for n in range(c.aside.n_driven):
         c.signals.rows.store(w, c.signals.row.at(n), c.aside.driven.load(w, n))

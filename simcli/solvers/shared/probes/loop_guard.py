@@ -69,10 +69,10 @@ class LoopGuard:
             return
         loops = arena.records(self.n)
         self.period = loops.column(periods * 1.0) if self.periods_differ else loops.ints(periods[0])
-        self.momentum = arena.slot(count * self.n)
-        self.kinetic, self.largest, self.turns = loops.slots(3)
-        self.peak = arena.slot(count)
-        self.is_lost, self.height, self.rises, self.grown, self.summit = arena.single.slots(5)
+        self.momentum = arena.array(count * self.n)
+        self.kinetic, self.largest, self.turns = loops.arrays(3)
+        self.peak = arena.array(count)
+        self.is_lost, self.height, self.rises, self.grown, self.summit = arena.single.arrays(5)
         mass, gravity = model.bodies.mass.sum(axis=-1, keepdims=True), np.linalg.norm(model.gravity, axis=-1, keepdims=True)
         self.least = tables.column(0.5 * _STILL**2 * mass)
         self.lowest = tables.column(mass * (0.5 * _STILL**2 + gravity.reshape(-1, 1) * _FALL))
@@ -80,8 +80,8 @@ class LoopGuard:
     def clear(self):
         """No sample was taken yet."""
         lasting = ("momentum", "kinetic", "largest", "turns", "is_lost", "peak", "height", "rises", "grown", "summit")
-        for slot in (getattr(self, name) for name in lasting if self.n):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (getattr(self, name) for name in lasting if self.n):
+            array.write(np.zeros((1, array.n_items, 1)))
 
 
 def periods_of(model: Model) -> np.ndarray:

@@ -61,13 +61,13 @@ class SensorNoise:
         seeds = model.world_seed[:, None] >> np.array([16 * k for k in range(_WORDS)], np.uint64)
         self.seed = arena.records(_WORDS).column((seeds & np.uint64(0xFFFF)).astype(float))
         n = sum(one.width for one in sensed)
-        self.mark, self.bias, self.held = arena.single.slot(), arena.slot(n), arena.slot(n)
-        self.kept = arena.slot(sum(lengths))
+        self.mark, self.bias, self.held = arena.single.array(), arena.array(n), arena.array(n)
+        self.kept = arena.array(sum(lengths))
 
     def clear(self):
         """No step is sampled yet."""
-        for slot in (self.bias, self.held, self.kept):
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in (self.bias, self.held, self.kept):
+            array.write(np.zeros((1, array.n_items, 1)))
         self.mark.write(np.full((1, 1, 1), -1.0))
 
 

@@ -12,7 +12,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
 from simcli.kernels.memory.arena import any_lane, is_pack, local
-from simcli.kernels.memory.slots import Records
+from simcli.kernels.memory.pack_arrays import Records
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
@@ -29,12 +29,12 @@ class Sum:
     _data_oriented = True
 
     def __init__(self, items: Records):
-        self.slots = self.part, self.whole, self.rest = items.slots(3)
+        self.arrays = self.part, self.whole, self.rest = items.arrays(3)
 
     def clear(self):
         """No term is added yet."""
-        for slot in self.slots:
-            slot.write(np.zeros((1, slot.n_items, 1)))
+        for array in self.arrays:
+            array.write(np.zeros((1, array.n_items, 1)))
 
     def add(self, w, n, x, takes):
         """Add a term, in the worlds that take it (inside kernels)."""

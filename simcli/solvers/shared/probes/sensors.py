@@ -69,7 +69,7 @@ class SensorReadings:
         self.reach = items.column(table.reach[:, s])
         self.owner = arena.ints(model.shapes.body)
         self.bodies = {int(b) for body, _ in ends for b in body if b >= 0} | set(member.tolist())
-        self.values = arena.slot(sum(one.width for one in sensed))
+        self.values = arena.array(sum(one.width for one in sensed))
 
     def has_some(self, *of: str) -> bool:
         """Whether some look at these."""

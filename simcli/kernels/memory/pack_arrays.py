@@ -1,10 +1,10 @@
-"""Quantities of items in memory: what slots and tables are inside kernels, and where their numbers stand.
+"""Quantities of items in memory: what arrays and tables are inside kernels, and where their numbers stand.
 
 What is known of an item (a link, a row, a contact) stands together, in a record. Where the records begin depends on the
 scene, and is a number that a kernel reads (numbers.py); the place within a record depends on what the kernel can do, and is
 a constant of it. So the address of a record is worked out once, and serves all quantities of the item as it is: a processor
 adds a constant to an address for nothing. Quantities of which each has a first address of its own are too many for its
-registers; they cost 15 % of a chain's step and 20 to 60 % of a contact's. Slots have room for one item at least, so that
+registers; they cost 15 % of a chain's step and 20 to 60 % of a contact's. Arrays have room for one item at least, so that
 whoever looks at the first of none looks at nothing else.
 """
 
@@ -16,8 +16,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import number
 
-SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
-KINDS = (SLOTS, INTS, REALS)
+PACKS, INTS, REALS = "packs", "ints", "reals"  # what records hold
+KINDS = (PACKS, INTS, REALS)
 
 
 def _width_of(kind) -> int:
@@ -69,18 +69,18 @@ class Records:
     def room(self, what: str, width: int) -> tuple[Strip, int]:
         """The strip of a kind, with room for further numbers of an item, and where they begin."""
         if what not in self.strips:
-            self.strips[what] = Strip(self.n or 1 if what == SLOTS else self.n)
+            self.strips[what] = Strip(self.n or 1 if what == PACKS else self.n)
         strip = self.strips[what]
         strip.step += width
         return strip, strip.step - width
 
-    def slot(self, kind=None) -> "Slot":
+    def array(self, kind=None) -> "PackArray":
         """Reserve a value of a kind for each item (a class of algebra/values.py; None for a plain pack)."""
-        return Slot(self.arena, *self.room(SLOTS, kind.width if kind else 1), self.n, kind)
+        return PackArray(self.arena, *self.room(PACKS, kind.width if kind else 1), self.n, kind)
 
-    def slots(self, count: int, kind=None) -> list["Slot"]:
+    def arrays(self, count: int, kind=None) -> list["PackArray"]:
         """Several of them."""
-        return [self.slot(kind) for _ in range(count)]
+        return [self.array(kind) for _ in range(count)]
 
     def ints(self, values) -> "Ints":
         """An integer for each item, which all worlds share."""
@@ -94,7 +94,7 @@ class Records:
         return table
 
     def shared(self, values, kind=None) -> "Shared":
-        """A real value of a kind, as in `slot`, for each item, which all worlds share."""
+        """A real value of a kind, as in `array`, for each item, which all worlds share."""
         array = np.ascontiguousarray(values, np.float64)
         width = kind.width if kind else 1
         if self.n is None:
@@ -105,18 +105,18 @@ class Records:
         self.arena.tables.append((table, array))
         return table
 
-    def column(self, values, kind=None, driven: bool = False) -> "Shared | Slot":
-        """A real value for each item: shared if all worlds have the same, else a slot, which `Arena.upload` fills.
+    def column(self, values, kind=None, driven: bool = False) -> "Shared | PackArray":
+        """A real value for each item: shared if all worlds have the same, else an array, which `Arena.upload` fills.
 
         Args:
             values: (W|1, n, ...).
             kind: of a value.
-            driven: whether signals write it: a slot by rows.
+            driven: whether signals write it: an array by rows.
         """
         values = np.asarray(values)
         if len(values) == 1 and not driven:
             return self.shared(values[0], kind)
-        return self.arena.fill(self.arena.slot_by_rows(self.n, kind) if driven else self.slot(kind), values)
+        return self.arena.fill(self.arena.array_by_rows(self.n, kind) if driven else self.array(kind), values)
 
 
 class Ints:
@@ -155,7 +155,7 @@ class Shared:
         self.arena.set_real(self.strip, item * self.strip.step + self.offset, value)
 
 
-class Slot:
+class PackArray:
     """A quantity per (block of worlds, item): `load(w, i)` and `store(w, i, value)` inside kernels.
 
     Attributes:
@@ -198,12 +198,12 @@ class Slot:
         part = self.part(block, item, k)
         part._assign(self.arena.written(part, value) if self.is_masked else value)
 
-    def scratch(self) -> "Slot":
+    def scratch(self) -> "PackArray":
         """Itself, from now on for what is worked out anew before anybody reads it: it is written for all worlds."""
         self.is_masked = False
         return self
 
-    def of_block(self) -> "Slot":
+    def of_block(self) -> "PackArray":
         """Itself, from now on for numbers that all worlds of a block have in common: any of them writes all."""
         self.is_masked = False
         return self
@@ -238,8 +238,9 @@ class Slot:
             arena.write_rows(self.rows, flat if len(flat) == n == arena.n_worlds else flat[worlds])
 
 
-class RowSlot(Slot):
-    """A slot whose packs are found by their number, too, in `Arena.by_rows`. The number is known before memory is laid out.
+class RowPackArray(PackArray):
+    """An array whose packs are found by their number, too, in `Arena.by_rows`. The number is known before memory is laid
+    out.
 
     Attributes:
         first: number of the first pack.
