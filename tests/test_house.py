@@ -91,7 +91,7 @@ PARALLEL = set("""
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account assemble begin begin_evaluation factorize factorize_blocks go_back put report
     substitute substitute_blocks work_of_step
-    main mass_matrix run solve sweep table write
+    main mass_matrix run solve table write
     multiply rotation_log spin_of_vector transpose vector
 """.split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
