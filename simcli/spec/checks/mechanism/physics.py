@@ -288,8 +288,8 @@ def _spinning_points(check: Checker, tree: structure.Tree) -> None:
     for name in structure.leaves(spec, tree):
         body = spec.bodies[name]
         joint = of_child.get(name)
-        kind = "free" if name in free else joint.type if joint else ""
-        if body.inertia is None or body.kinematic or kind not in ("free", "ball", "distance"):
+        kind = "free" if name in free else dofs.SAME.get(joint.type, joint.type) if joint else "fixed"
+        if body.inertia is None or body.kinematic or not dofs.has_quaternion(dofs.COORDINATES_OF[kind]):
             continue
         low, high = _spread_of(check, body.inertia)
         if high <= 0.0 or (kind == "free" and 0 <= low <= VANISHING * high):
