@@ -119,26 +119,35 @@ def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
         radius = solids[s, 22] + near * (solids[s, 23] - solids[s, 22])
         x = (flat + y * axis).norm()
         wide = numbers[SPREAD] * ti.max(BIAS, at + near * rise)
-        found = disc_share((x + radius) / wide) - disc_share((x - radius) / wide)
-        found *= disc_share((end * length + radius - y) / wide) - disc_share((begin * length - radius - y) / wide)
+        if x - radius < wide:  # else the strip passes beside the disc
+            found = disc_share((x + radius) / wide) - disc_share((x - radius) / wide)
+            found *= disc_share((end * length + radius - y) / wide) - disc_share((begin * length - radius - y) / wide)
     return found
 
 
 @ti.func
+def is_before_lamp(s, p, numbers: ti.template(), solids: ti.template()):
+    """Whether the ball about solid s, with the round ends of a rod, can hide a part of the lamp from p."""
+    offset, radius = of_solid(s, solids, 9) - p, solids[s, 12] + solids[s, 22]
+    along = offset.dot(vec3_at(numbers, LIGHT))
+    reach = radius + numbers[SPREAD] * ti.max(0.0, along)
+    return along > -radius and offset.dot(offset) - along * along < reach * reach * _REACH
+
+
+@ti.func
 def behind_rods(own, spared, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
-    """What is left of the lamp by thin round solids other than `own`, and whether others but `spared` can hide a part."""
-    left, others = 1.0, 0
+    """What is left of the lamp by thin round solids other than `own`; and where in the list others but `spared` stand that
+    can hide a part: the first of them and one past the last."""
+    left, begin, end = 1.0, last, first
     for m in range(first, last):
         s = light_solid[m]
-        if solids[s, 22] == 0.0 and s != spared:
-            offset = of_solid(s, solids, 9) - p
-            along = offset.dot(vec3_at(numbers, LIGHT))
-            reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
-            if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * _REACH:
-                others = 1
-        elif solids[s, 22] != 0.0 and s != own:
-            left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
-    return left, others
+        is_rod = solids[s, 22] != 0.0
+        if s != (own if is_rod else spared) and is_before_lamp(s, p, numbers, solids):
+            if is_rod:
+                left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
+            else:
+                begin, end = ti.min(begin, m), m + 1
+    return left, begin, end
 
 
 @ti.func
@@ -163,19 +172,18 @@ def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: 
 
     A solid without hollows does not stand before its own lamp where all of that is above the horizon.
     """
-    light, u, v = vec3_at(numbers, LIGHT), vec3_at(numbers, LIGHT_U), vec3_at(numbers, LIGHT_V)
+    u, v = vec3_at(numbers, LIGHT_U), vec3_at(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
     j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
     found = 1.0
     if 0 <= i < n_tiles and 0 <= j < n_tiles:
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
-        spared = own if names[own, 0] != MESH and normal.dot(light) > _ABOVE * numbers[SPREAD] else -1
-        left, others = behind_rods(own, spared, p, numbers, first, last, light_solid, solids)
+        spared = own if names[own, 0] != MESH and normal.dot(vec3_at(numbers, LIGHT)) > _ABOVE * numbers[SPREAD] else -1
+        left, begin, end = behind_rods(own, spared, p, numbers, first, last, light_solid, solids)
         seen, taken = 0.0, 0
-        k, most = first_ray % stride, lamp.shape[0] if others == 1 and left > 0.0 else 0
+        k, most = first_ray % stride, lamp.shape[0] if begin < end and left > 0.0 else 0
         while k < most:
-            d = (light + numbers[SPREAD] * (lamp[k, 0] * u + lamp[k, 1] * v)).normalized()
-            seen += left_on(spared, p, d, first, last, light_solid, solids, names, nodes, links, triangles)
+            seen += left_on(spared, p, vec3(lamp[k, 0], lamp[k, 1], lamp[k, 2]), begin, end, light_solid, solids, names, nodes, links, triangles)
             taken += 1
             k += stride
             if taken == FEW and seen == 0.0:

@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
 from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, vec3_at
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_changed, tiles_of
-from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
+from simcli.kernels.rays.shapes import MESH, NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
 from simcli.model.table_base import Array
 
@@ -118,7 +118,7 @@ class _Rays:
         layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
         counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
         self._tables = (
-            _numbers(camera, light, shadows), counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links,
+            _numbers(camera, light, shadows), counts, _to_lamp(light, shadows.axes), rows, names, meshes.nodes, meshes.links,
             meshes.triangles, seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
 
     def through(self, pixels: Array, is_fine: bool = False) -> tuple[Array, Array]:
@@ -228,6 +228,12 @@ def decoded(colour: Array) -> Array:
     return np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
 
 
+def _to_lamp(light: Light, axes: Array) -> Array:
+    """Unit vectors to points of the lamp, (n, 3) float32; `axes`: (2, 3), across the light."""
+    to_points = light.direction + light.spread * lamp_points(light.n_rays) @ axes
+    return (to_points / np.linalg.norm(to_points, axis=1, keepdims=True)).astype(np.float32)
+
+
 def lamp_points(n: int) -> Array:
     """N points of a disc of radius 1, evenly spread, the rim first; neighbours in number lie far apart: (n, 2)."""
     k = np.arange(n)
@@ -275,14 +281,19 @@ def _numbers(camera: Camera, light: Light, shadows) -> Array:
 @ti.func
 def _nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.template(), names: ti.template(),
             nodes: ti.template(), links: ti.template(), triangles: ti.template()):
-    """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number; of equal ones the first."""
-    found, solid = ti.Vector([NEVER, 0.0, 0.0, 0.0], ti.f32), -1
+    """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number; of equal ones the first.
+
+    And whether it can meet more behind that: of one solid it does where this has hollows.
+    """
+    found, solid, n_met = ti.Vector([NEVER, 0.0, 0.0, 0.0], ti.f32), -1, 0
     for m in range(first, last):
         s = tile_solid[m]
         one = against(s, o, d, after, 0, solids, names, nodes, links, triangles)
+        if one[0] < NEVER:
+            n_met += 2 if names[s, 0] == MESH else 1
         if one[0] < found[0] - _SAME:
             found, solid = one, s
-    return found, solid
+    return found, solid, n_met > 1
 
 
 @ti.func
@@ -339,8 +350,8 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
             after, left, layer = 0.0, 1.0, 0
             shown = -1
             while layer < counts[4] and left > 0.01:
-                hit, s = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
-                layer = layer + 1 if s >= 0 else counts[4]
+                hit, s, has_more = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
+                layer = layer + 1 if has_more else counts[4]
                 share = 0.0
                 if s >= 0:
                     share = left * opacity_at(s, eye + hit[0] * d, solids, names)
