@@ -136,8 +136,10 @@ def is_before_lamp(s, p, numbers: ti.template(), solids: ti.template()):
 
 @ti.func
 def behind_rods(own, spared, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
-    """What is left of the lamp by thin round solids other than `own`; and where in the list others but `spared` stand that
-    can hide a part: the first of them and one past the last."""
+    """What is left of the lamp by thin round solids other than `own`; and where in the list others that hide a part stand.
+
+    These are the place of the first, and one past the last; `spared` is none of them.
+    """
     left, begin, end = 1.0, last, first
     for m in range(first, last):
         s = light_solid[m]
@@ -168,7 +170,7 @@ def left_on(spared, p, d, first, last, light_solid: ti.template(), solids: ti.te
 def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
                light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
                links: ti.template(), triangles: ti.template()):
-    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`.
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th ray to it from `first_ray`.
 
     A solid without hollows does not stand before its own lamp where all of that is above the horizon.
     """
@@ -183,7 +185,8 @@ def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: 
         seen, taken = 0.0, 0
         k, most = first_ray % stride, lamp.shape[0] if begin < end and left > 0.0 else 0
         while k < most:
-            seen += left_on(spared, p, vec3(lamp[k, 0], lamp[k, 1], lamp[k, 2]), begin, end, light_solid, solids, names, nodes, links, triangles)
+            d = vec3(lamp[k, 0], lamp[k, 1], lamp[k, 2])
+            seen += left_on(spared, p, d, begin, end, light_solid, solids, names, nodes, links, triangles)
             taken += 1
             k += stride
             if taken == FEW and seen == 0.0:
@@ -239,3 +242,13 @@ def colour_of(s, p, normal, d, seen, depth, numbers: ti.template(), solids: ti.t
 def background(share, numbers: ti.template()):
     """Linear light from behind everything; `share` 0 at the top, 1 at the bottom."""
     return (1.0 - share) * vec3_at(numbers, TOP) + share * vec3_at(numbers, BOTTOM)
+
+
+@ti.func
+def encoded(linear):
+    """Linear light as sRGB, 0 to 1.
+
+    Source: IEC 61966-2-1. No deviation.
+    """
+    x = ti.max(0.0, ti.min(1.0, linear))
+    return 12.92 * x if x <= 0.0031308 else 1.055 * ti.pow(x, 1.0 / 2.4) - 0.055
