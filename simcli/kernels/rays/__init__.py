@@ -4,6 +4,7 @@
     hierarchy  boxes about the triangles of a mesh, in the mesh's frame: motion rebuilds nothing
     screens    which solids a tile of the picture, or of the light's view, can meet
     shapes     a ray against each unit shape
+    packs      eight rays to the lamp against each unit shape, whether they are blocked
     meshes     a ray against triangles, by way of their boxes
     lit        light, shadow, lines on planes, the colour of a point
     pixels     the kernel

@@ -5,6 +5,7 @@ One light far away, as wide as a window, and light from all around, more from ab
 
 from simcli.kernels.language import ti
 from simcli.kernels.rays.meshes import mesh
+from simcli.kernels.rays.packs import PACK, enters, pack
 from simcli.kernels.rays.shapes import (
     BALL,
     BOX,
@@ -23,7 +24,6 @@ from simcli.kernels.rays.shapes import (
 )
 
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
-FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
 _REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
 _ABOVE = 1.1  # of the tangent of half the lamp's angle: all of it is above the horizon
 LINE, _DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
@@ -153,24 +153,60 @@ def behind_rods(own, spared, p, numbers: ti.template(), first, last, light_solid
 
 
 @ti.func
-def left_on(spared, p, d, first, last, light_solid: ti.template(), solids: ti.template(), names: ti.template(),
-            nodes: ti.template(), links: ti.template(), triangles: ti.template()):
-    """What solids that are not thin and round, but `spared`, leave of the light on one ray."""
-    left, m = 1.0, first
-    while m < last and left > 0.0:
+def blocked(s, p, dx, dy, dz, solids: ti.template(), names: ti.template()):
+    """1 for each ray of a pack from p that meets solid s, which has no hollows, else 0."""
+    offset = of_solid(s, solids, 9) - p
+    x, y, z = of_solid(s, solids, 0), of_solid(s, solids, 3), of_solid(s, solids, 6)
+    nearest = offset[0] * dx + offset[1] * dy + offset[2] * dz  # rays start next to the solid's middle, as in `against`
+    ux, uy = x[0] * dx + x[1] * dy + x[2] * dz, y[0] * dx + y[1] * dy + y[2] * dz
+    uz = z[0] * dx + z[1] * dy + z[2] * dz
+    return enters(names[s, 0], nearest * ux - x.dot(offset), nearest * uy - y.dot(offset), nearest * uz - z.dot(offset),
+                  ux, uy, uz, BIAS - nearest, solids[s, 13], solids[s, 18])  # fmt: skip
+
+
+@ti.func
+def blocked_by_mesh(s, p, lamp: ti.template(), group, k, solids: ti.template(), names: ti.template(),
+                    nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """The same of a mesh: one ray after the other."""
+    found = pack(0.0)
+    for lane in range(PACK):
+        d = vec3(lamp[group, 0, k + lane], lamp[group, 1, k + lane], lamp[group, 2, k + lane])
+        if against(s, p, d, BIAS, 1, solids, names, nodes, links, triangles)[0] < NEVER:
+            for one in ti.static(range(PACK)):
+                found[one] = 1.0 if one == lane else found[one]
+    return found
+
+
+@ti.func
+def left_on(spared, p, lamp: ti.template(), group, k, begin, end, light_solid: ti.template(), numbers: ti.template(),
+            solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
+            triangles: ti.template()):
+    """What solids that are not thin and round, but `spared`, leave of the light on each ray of a pack."""
+    dx, dy, dz = of_lamp(lamp, group, 0, k), of_lamp(lamp, group, 1, k), of_lamp(lamp, group, 2, k)
+    left = pack(1.0)
+    for m in range(begin, end):
         s = light_solid[m]
-        if solids[s, 22] == 0.0 and s != spared:
-            if against(s, p, d, BIAS, 1, solids, names, nodes, links, triangles)[0] < NEVER:
-                left *= 1.0 - solids[s, 24]
-        m += 1
+        if solids[s, 22] == 0.0 and s != spared and is_before_lamp(s, p, numbers, solids):
+            found = pack(0.0)
+            if names[s, 0] == MESH:
+                found = blocked_by_mesh(s, p, lamp, group, k, solids, names, nodes, links, triangles)
+            else:
+                found = blocked(s, p, dx, dy, dz, solids, names)
+            left *= 1.0 - solids[s, 24] * found
     return left
 
 
 @ti.func
-def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
+def of_lamp(lamp: ti.template(), group, row, k):
+    """A pack of the table of rays to the lamp."""
+    return pack([lamp[group, row, k + lane] for lane in ti.static(range(PACK))])
+
+
+@ti.func
+def seen_light(own, p, normal, ray, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
                light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
                links: ti.template(), triangles: ti.template()):
-    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th ray to it from `first_ray`.
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1; `ray` of the pixel chooses among groups of rays to it.
 
     A solid without hollows does not stand before its own lamp where all of that is above the horizon.
     """
@@ -182,16 +218,15 @@ def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: 
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
         spared = own if names[own, 0] != MESH and normal.dot(vec3_at(numbers, LIGHT)) > _ABOVE * numbers[SPREAD] else -1
         left, begin, end = behind_rods(own, spared, p, numbers, first, last, light_solid, solids)
-        seen, taken = 0.0, 0
-        k, most = first_ray % stride, lamp.shape[0] if begin < end and left > 0.0 else 0
+        seen, taken = 0.0, 0.0
+        k, most = 0, lamp.shape[2] if begin < end and left > 0.0 else 0
         while k < most:
-            d = vec3(lamp[k, 0], lamp[k, 1], lamp[k, 2])
-            seen += left_on(spared, p, d, begin, end, light_solid, solids, names, nodes, links, triangles)
-            taken += 1
-            k += stride
-            if taken == FEW and seen == 0.0:
-                most = k
-        found = left * (seen / taken if taken > 0 else 1.0)
+            weight = of_lamp(lamp, ray % lamp.shape[0], 3, k)
+            seen += (weight * left_on(spared, p, lamp, ray % lamp.shape[0], k, begin, end, light_solid, numbers, solids,
+                                      names, nodes, links, triangles)).sum()  # fmt: skip
+            taken += weight.sum()
+            k = k + PACK if seen > 0.0 else most  # if all of a pack are blocked, so are the others
+        found = left * (seen / taken if taken > 0.0 else 1.0)
     return found
 
 

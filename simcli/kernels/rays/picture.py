@@ -7,6 +7,7 @@ import numpy as np
 
 from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.rays import lit
+from simcli.kernels.rays.packs import PACK
 from simcli.kernels.rays.pixels import draw_pixels
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_changed, tiles_of
 from simcli.kernels.rays.solids import Meshes, Solids
@@ -16,7 +17,7 @@ MOST_LAYERS = 24  # solids behind each other that are looked through
 _EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays
 # Rays of such a pixel: a lattice of rank 1, whose projections on both axes are even.
 LATTICE = np.array([((k + 0.5) / 12, (0.5 + k * 5 % 12) / 12) for k in range(12)], np.float32)
-LATTICE_STRIDE = 6  # each of these takes so much fewer rays to the lamp, others than its neighbours
+LAMP_GROUPS = 6  # each of these takes so much fewer rays to the lamp, others than its neighbours
 _MIDDLE = np.full((1, 2), 0.5, np.float32)
 
 
@@ -112,16 +113,16 @@ class _Rays:
         rows, names = solids.table(meshes)
         layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
         counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
+        self._lamps = [_to_lamp(light, shadows.axes, n_groups) for n_groups in (1, LAMP_GROUPS)]
         self._tables = (
-            _numbers(camera, light, shadows), counts, _to_lamp(light, shadows.axes), rows, names, meshes.nodes, meshes.links,
+            _numbers(camera, light, shadows), counts, rows, names, meshes.nodes, meshes.links,
             meshes.triangles, seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
 
     def draw(self, part: "_Part", mask: Array, is_fine: bool = False) -> None:
         """Draw some pixels (h, w) of a part, by one ray each, or their colours alone by those of the lattice."""
         pixels = np.flatnonzero(mask).astype(np.int32)
         if len(pixels):
-            pattern = (LATTICE, LATTICE_STRIDE) if is_fine else (_MIDDLE, 1)
-            draw_pixels(pixels, *pattern, *part.tables(), *self._tables)
+            draw_pixels(pixels, LATTICE if is_fine else _MIDDLE, self._lamps[is_fine], *part.tables(), *self._tables)
 
 
 @dataclass(frozen=True)
@@ -247,10 +248,22 @@ def decoded(colour: Array) -> Array:
     return np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
 
 
-def _to_lamp(light: Light, axes: Array) -> Array:
-    """Unit vectors to points of the lamp, (n, 3) float32; `axes`: (2, 3), across the light."""
-    to_points = light.direction + light.spread * lamp_points(light.n_rays) @ axes
-    return (to_points / np.linalg.norm(to_points, axis=1, keepdims=True)).astype(np.float32)
+def _to_lamp(light: Light, axes: Array, n_groups: int) -> Array:
+    """Unit vectors to points of the lamp and weights, (n_groups, 4, n) float32, n whole packs; what fills them weighs 0.
+
+    Args:
+        light: whose rays these are.
+        axes: (2, 3), across the light.
+        n_groups: each `n_groups`-th ray is of one group.
+    """
+    rays = light.direction + light.spread * lamp_points(light.n_rays) @ axes
+    rays = np.column_stack((rays / np.linalg.norm(rays, axis=1, keepdims=True), np.ones(len(rays))))
+    groups = [rays[k::n_groups] for k in range(n_groups)]
+    n = -(-len(groups[0]) // PACK) * PACK
+    found = np.repeat((*light.direction, 0.0), n).reshape(4, n).astype(np.float32)[None].repeat(n_groups, axis=0)
+    for k, group in enumerate(groups):
+        found[k, :, : len(group)] = group.T
+    return found
 
 
 def lamp_points(n: int) -> Array:

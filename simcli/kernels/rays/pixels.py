@@ -42,7 +42,7 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
 
 
 @ti.func
-def _colour_at(s, eye, d, hit, k, stride, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
+def _colour_at(s, eye, d, hit, k, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
                light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
                nodes: ti.template(), links: ti.template(), triangles: ti.template()):
     """Light from where ray k of a pixel meets solid s."""
@@ -50,26 +50,26 @@ def _colour_at(s, eye, d, hit, k, stride, lamp: ti.template(), numbers: ti.templ
     normal = vec3(hit[1], hit[2], hit[3]).normalized()
     seen = 0.0
     if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
-        seen = seen_light(s, p + lit.BIAS * normal, normal, k, stride, lamp, numbers, light_start, light_solid, counts[3],
+        seen = seen_light(s, p + lit.BIAS * normal, normal, k, lamp, numbers, light_start, light_solid, counts[3],
                           solids, names, nodes, links, triangles)
     return colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
 
 
 @ti.kernel
-def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), stride: ti.i32,
+def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), lamp: _table(ti.f32, ndim=3),
                 place: _table(ti.i32, ndim=1), shown: _table(ti.f32, ndim=2), is_plane: _table(ti.u8, ndim=1),
                 colour: _table(ti.u8, ndim=2), solid: _table(ti.i32, ndim=1), numbers: _table(ti.f32, ndim=1),
-                counts: _table(ti.i32, ndim=1), lamp: _table(ti.f32, ndim=2), solids: _table(ti.f32, ndim=2),
-                names: _table(ti.i32, ndim=2), nodes: _table(ti.f32, ndim=2), links: _table(ti.i32, ndim=2),
+                counts: _table(ti.i32, ndim=1), solids: _table(ti.f32, ndim=2), names: _table(ti.i32, ndim=2),
+                nodes: _table(ti.f32, ndim=2), links: _table(ti.i32, ndim=2),
                 triangles: _table(ti.f32, ndim=2), tile_start: _table(ti.i32, ndim=1),
                 tile_solid: _table(ti.i32, ndim=1), light_start: _table(ti.i32, ndim=1),
                 light_solid: _table(ti.i32, ndim=1)):
     """Mean colour of some pixels over the rays of a pattern, and what they show if that is a single ray.
 
-    Reads: pixels (n,), numbers in the part of the picture, row by row; offsets (rays, 2), within the pixel; `place` of the
-    part: its first column and row, and its width; the tables; each `stride`-th ray to the lamp, others for each ray of a
-    pixel. Writes, of these pixels: colour, sRGB; of a single ray also shown, sRGB from 0 to 1, the solid and whether it is
-    a plane.
+    Reads: pixels (n,), numbers in the part of the picture, row by row; offsets (rays, 2), within the pixel; lamp
+    (groups, 4, n), unit vectors to points of the lamp and weights, a group for each ray of a pixel in turn; `place` of the
+    part: its first column and row, and its width; the tables. Writes, of these pixels: colour, sRGB; of a single ray also
+    shown, sRGB from 0 to 1, the solid and whether it is a plane.
     """
     ti.loop_config(block_dim=_TASK)
     for i in range(pixels.shape[0]):
@@ -94,7 +94,7 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
                     after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
                 if share > 0.0:
                     first_met = s if first_met < 0 else first_met
-                    total += share * _colour_at(s, eye, d, hit, k, stride, lamp, numbers, counts, light_start, light_solid,
+                    total += share * _colour_at(s, eye, d, hit, k, lamp, numbers, counts, light_start, light_solid,
                                                 solids, names, nodes, links, triangles)
                     left -= share
             total += left * background(py / counts[1], numbers)
