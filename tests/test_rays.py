@@ -297,13 +297,13 @@ def test_a_mesh_throws_the_shadow_of_the_box_that_it_is():
     faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
                       (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
     where, light = turned(np.random.default_rng(2)) * 0.3, plain_light((0.4, -0.2, 1), spread=0.2)
+    view, meshes = camera_from((1, -2, 4), 320, 240), meshes_of([(corners, faces)])
     found = [draw(solids(solid(PLANE, (0, 0, -0.6), top=1e6), solid(kind, (0, 0, 0.1), where, opacity=0.6),
-                         solid(BOX, (0.5, 0.3, 0), 0.2)), meshes_of([(corners, faces)]), camera_from((1, -2, 4), 320, 240), light)
-             for kind in (BOX, MESH)]  # fmt: skip
-    off = np.abs(found[0].colour.astype(int) - found[1].colour).max(axis=2)
-    lit_floor = found[0].colour[found[0].solid == 0].max()
-    assert ((found[0].solid == 0) & (found[0].colour.max(axis=2) < 0.9 * lit_floor)).sum() > 500  # there are shadows
-    assert (off > 2).mean() < 2e-3
+                         solid(BOX, (0.5, 0.3, 0), 0.2)), meshes, view, light) for kind in (BOX, MESH)]  # fmt: skip
+    is_floor = (found[0].solid == 0) & (found[1].solid == 0)
+    one, other = (image.colour[is_floor].max(axis=1).astype(int) for image in found)
+    assert (one < 0.9 * one.max()).sum() > 500  # there are shadows
+    assert (np.abs(one - other) > 2).sum() < 60  # at edges a pixel shows a part of the body, whose inside a mesh has
 
 
 @pytest.mark.parametrize(("end", "most"), [(3.0, 0.03), (0.3, 0.08)])

@@ -5,7 +5,7 @@ One light far away, as wide as a window, and light from all around, more from ab
 
 from simcli.kernels.language import ti
 from simcli.kernels.rays.meshes import mesh
-from simcli.kernels.rays.packs import PACK, enters, pack
+from simcli.kernels.rays.packs import PACK, pack, pack_enters
 from simcli.kernels.rays.shapes import (
     BALL,
     BOX,
@@ -160,8 +160,8 @@ def blocked(s, p, dx, dy, dz, solids: ti.template(), names: ti.template()):
     nearest = offset[0] * dx + offset[1] * dy + offset[2] * dz  # rays start next to the solid's middle, as in `against`
     ux, uy = x[0] * dx + x[1] * dy + x[2] * dz, y[0] * dx + y[1] * dy + y[2] * dz
     uz = z[0] * dx + z[1] * dy + z[2] * dz
-    return enters(names[s, 0], nearest * ux - x.dot(offset), nearest * uy - y.dot(offset), nearest * uz - z.dot(offset),
-                  ux, uy, uz, BIAS - nearest, solids[s, 13], solids[s, 18])  # fmt: skip
+    return pack_enters(names[s, 0], nearest * ux - x.dot(offset), nearest * uy - y.dot(offset), nearest * uz - z.dot(offset),
+                       ux, uy, uz, BIAS - nearest, solids[s, 13], solids[s, 18])  # fmt: skip
 
 
 @ti.func

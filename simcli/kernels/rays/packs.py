@@ -14,13 +14,13 @@ pack = ti.types.vector(PACK, ti.f32)
 
 
 @ti.func
-def not_small(x):
+def _not_small(x):
     """A pack by which can be divided."""
     return ti.select(ti.abs(x) > LEAST, x, LEAST)
 
 
 @ti.func
-def enters_ball(ox, oy, oz, dx, dy, dz, after):
+def _enters_ball(ox, oy, oz, dx, dy, dz, after):
     """The ball |x| <= 1: 1 where it is entered, else 0. And the height z at which."""
     a, b = dx * dx + dy * dy + dz * dz, ox * dx + oy * dy + oz * dz
     root = b * b - a * (ox * ox + oy * oy + oz * oz - 1.0)
@@ -29,18 +29,18 @@ def enters_ball(ox, oy, oz, dx, dy, dz, after):
 
 
 @ti.func
-def enters_box(ox, oy, oz, dx, dy, dz, after):
+def _enters_box(ox, oy, oz, dx, dy, dz, after):
     """The box |x|, |y|, |z| <= 1, by slabs."""
     enter, leave = pack(-NEVER), pack(NEVER)
     for o, d in ti.static(((ox, dx), (oy, dy), (oz, dz))):
-        one = 1.0 / not_small(d)
+        one = 1.0 / _not_small(d)
         enter = ti.max(enter, ti.min((-1.0 - o) * one, (1.0 - o) * one))
         leave = ti.min(leave, ti.max((-1.0 - o) * one, (1.0 - o) * one))
     return ti.select((enter < leave) & (enter > after), pack(1.0), pack(0.0))
 
 
 @ti.func
-def meets_cone(ox, oy, oz, dx, dy, dz, m, s):
+def _meets_cone(ox, oy, oz, dx, dy, dz, m, s):
     """a, b and c of a t^2 + 2 b t + c = 0, where rays meet x^2 + y^2 = (m + s z)^2, and b^2 - a c."""
     r = m + s * oz
     a, b = dx * dx + dy * dy - s * s * dz * dz, ox * dx + oy * dy - s * dz * r
@@ -49,48 +49,48 @@ def meets_cone(ox, oy, oz, dx, dy, dz, m, s):
 
 
 @ti.func
-def enters_frustum(ox, oy, oz, dx, dy, dz, after, top):
+def _enters_frustum(ox, oy, oz, dx, dy, dz, after, top):
     """The cone's part |z| <= 1 whose radius is 1 at z = -1 and `top` at z = 1."""
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0)
-    a, b, c, root = meets_cone(ox, oy, oz, dx, dy, dz, m, s)
+    a, b, c, root = _meets_cone(ox, oy, oz, dx, dy, dz, m, s)
     width, found = ti.sqrt(ti.max(root, 0.0)), pack(0.0)
     q = ti.select(b > 0.0, -(b + width), width - b)
-    for t in ti.static((q / not_small(a), c / not_small(q))):
+    for t in ti.static((q / _not_small(a), c / _not_small(q))):
         z = oz + t * dz
         inward = (ox + t * dx) * dx + (oy + t * dy) * dy - s * (m + s * z) * dz < 0.0
         is_side = (root > 0.0) & (ti.abs(z) <= 1.0) & (m + s * z >= 0.0) & inward
         found = ti.select(is_side & (t > after), 1.0, found)
     side = ti.select(dz > 0.0, pack(-1.0), pack(1.0))
-    t = (side - oz) / not_small(dz)
+    t = (side - oz) / _not_small(dz)
     x, y, rim = ox + t * dx, oy + t * dy, ti.select(side < 0.0, 1.0, top)
     return ti.select((x * x + y * y < rim * rim) & (t > after), 1.0, found)
 
 
 @ti.func
-def enters_capsule(ox, oy, oz, dx, dy, dz, after, h, top):
+def _enters_capsule(ox, oy, oz, dx, dy, dz, after, h, top):
     """A bar about z from -h to h: its radius goes from 1 to `top`, its ends are half balls."""
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0) / ti.max(h, LEAST)
-    a, b, _, root = meets_cone(ox, oy, oz, dx, dy, dz, m, s)
-    t = -(b + ti.sqrt(ti.max(root, 0.0))) / not_small(a)
+    a, b, _, root = _meets_cone(ox, oy, oz, dx, dy, dz, m, s)
+    t = -(b + ti.sqrt(ti.max(root, 0.0))) / _not_small(a)
     found = ti.select((root > 0.0) & (a > LEAST) & (ti.abs(oz + t * dz) <= h) & (t > after), pack(1.0), pack(0.0))
     for side in ti.static((-1.0, 1.0)):
         radius = 1.0 if side < 0.0 else top
         r = 1.0 / radius
-        is_met, z = enters_ball(ox * r, oy * r, (oz - side * h) * r, dx * r, dy * r, dz * r, after)
+        is_met, z = _enters_ball(ox * r, oy * r, (oz - side * h) * r, dx * r, dy * r, dz * r, after)
         found = ti.select(z * side >= 0.0, ti.max(found, is_met), found)
     return found
 
 
 @ti.func
-def enters(kind, ox, oy, oz, dx, dy, dz, after, top, length):
+def pack_enters(kind, ox, oy, oz, dx, dy, dz, after, top, length):
     """1 for each ray that enters a unit shape without hollows beyond `after`, else 0."""
     found = pack(0.0)
     if kind == BALL:
-        found, _ = enters_ball(ox, oy, oz, dx, dy, dz, after)
+        found, _ = _enters_ball(ox, oy, oz, dx, dy, dz, after)
     elif kind == BOX:
-        found = enters_box(ox, oy, oz, dx, dy, dz, after)
+        found = _enters_box(ox, oy, oz, dx, dy, dz, after)
     elif kind == FRUSTUM:
-        found = enters_frustum(ox, oy, oz, dx, dy, dz, after, top)
+        found = _enters_frustum(ox, oy, oz, dx, dy, dz, after, top)
     elif kind == CAPSULE:
-        found = enters_capsule(ox, oy, oz, dx, dy, dz, after, length, top)
+        found = _enters_capsule(ox, oy, oz, dx, dy, dz, after, length, top)
     return found
