@@ -85,7 +85,8 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
         return _whole(_Rays(solids, meshes, camera, light)).picture
     if _last.base is None:
         _last.base = _whole(_Rays(planes, meshes, camera, light))
-    return _over(_last.base, _Rays(solids, meshes, camera, light), tiles_changed(solids, camera, light))
+    rays = _Rays(solids, meshes, camera, light)
+    return _over(_last.base, rays, tiles_changed(solids, camera, light, rays.tiles))
 
 
 @dataclass
@@ -109,20 +110,28 @@ class _Rays:
 
     def __init__(self, solids: Solids, meshes: Meshes, camera: Camera, light: Light):
         self.solids, self.size = solids, (camera.height, camera.width)
-        shadows, seen = light_tiles_of(solids, light.direction, light.spread), tiles_of(solids, camera)
+        shadows, self.tiles = light_tiles_of(solids, light.direction, light.spread), tiles_of(solids, camera)
         rows, names = solids.table(meshes)
         layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
         counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
         self._lamps = [_to_lamp(light, shadows.axes, n_groups) for n_groups in (1, LAMP_GROUPS)]
         self._tables = (
             _numbers(camera, light, shadows), counts, rows, names, meshes.nodes, meshes.links,
-            meshes.triangles, seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
+            meshes.triangles, self.tiles.start, self.tiles.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
 
-    def draw(self, part: "_Part", mask: Array, is_fine: bool = False) -> None:
-        """Draw some pixels (h, w) of a part, by one ray each, or their colours alone by those of the lattice."""
+    def draw(self, part: "_Part", mask: Array, is_fine: bool = False, is_over: bool = False) -> None:
+        """Draw some pixels of a part.
+
+        Args:
+            part: of the picture.
+            mask: (h, w), the pixels.
+            is_fine: whether their colours alone are drawn, by rays of the lattice; else by one ray each.
+            is_over: whether the picture of the planes is there already.
+        """
         pixels = np.flatnonzero(mask).astype(np.int32)
         if len(pixels):
-            draw_pixels(pixels, LATTICE if is_fine else _MIDDLE, self._lamps[is_fine], *part.tables(), *self._tables)
+            offsets = LATTICE if is_fine else _MIDDLE
+            draw_pixels(pixels, offsets, self._lamps[is_fine], is_over, *part.tables(), *self._tables)
 
 
 @dataclass(frozen=True)
@@ -205,13 +214,13 @@ def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
     box = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
     again = np.repeat(np.repeat(tiles, TILE, axis=0), TILE, axis=1)[: rays.size[0], : rays.size[1]][box]
     part, was_edge = base.whole.copy(rows, columns), base.is_edge[box]
-    rays.draw(part, again)
+    rays.draw(part, again, is_over=True)
     is_edge = _edges(part.shown, part.is_plane)
     for side, at_end in ((np.s_[0], rows[0] == 0), (np.s_[-1], rows[1] == rays.size[0])):
         is_edge[side] = is_edge[side] if at_end else was_edge[side]
     for side, at_end in ((np.s_[:, 0], columns[0] == 0), (np.s_[:, -1], columns[1] == rays.size[1])):
         is_edge[side] = is_edge[side] if at_end else was_edge[side]
-    rays.draw(part, was_edge & ~is_edge & ~again)
+    rays.draw(part, was_edge & ~is_edge)
     rays.draw(part, is_edge & (again | ~was_edge), is_fine=True)
     colour[box] = part.colour
 

@@ -42,25 +42,23 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
 
 
 @ti.func
-def _colour_at(s, eye, d, hit, k, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
-               light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
-               nodes: ti.template(), links: ti.template(), triangles: ti.template()):
-    """Light from where ray k of a pixel meets solid s."""
-    p = eye + hit[0] * d
-    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+def _light_at(s, p, normal, k, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
+              light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+              nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """How much of the lamp ray k of a pixel sees from the point p of solid s."""
     seen = 0.0
     if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
-        seen = seen_light(s, p + lit.BIAS * normal, normal, k, lamp, numbers, light_start, light_solid, counts[3],
-                          solids, names, nodes, links, triangles)
-    return colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
+        seen = seen_light(s, p + lit.BIAS * normal, normal, k, lamp, numbers, light_start, light_solid, counts[3], solids,
+                          names, nodes, links, triangles)
+    return seen
 
 
 @ti.kernel
 def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), lamp: _table(ti.f32, ndim=3),
-                place: _table(ti.i32, ndim=1), shown: _table(ti.f32, ndim=2), is_plane: _table(ti.u8, ndim=1),
-                colour: _table(ti.u8, ndim=2), solid: _table(ti.i32, ndim=1), numbers: _table(ti.f32, ndim=1),
-                counts: _table(ti.i32, ndim=1), solids: _table(ti.f32, ndim=2), names: _table(ti.i32, ndim=2),
-                nodes: _table(ti.f32, ndim=2), links: _table(ti.i32, ndim=2),
+                is_over: ti.i32, place: _table(ti.i32, ndim=1), shown: _table(ti.f32, ndim=2),
+                is_plane: _table(ti.u8, ndim=1), colour: _table(ti.u8, ndim=2), solid: _table(ti.i32, ndim=1),
+                numbers: _table(ti.f32, ndim=1), counts: _table(ti.i32, ndim=1), solids: _table(ti.f32, ndim=2),
+                names: _table(ti.i32, ndim=2), nodes: _table(ti.f32, ndim=2), links: _table(ti.i32, ndim=2),
                 triangles: _table(ti.f32, ndim=2), tile_start: _table(ti.i32, ndim=1),
                 tile_solid: _table(ti.i32, ndim=1), light_start: _table(ti.i32, ndim=1),
                 light_solid: _table(ti.i32, ndim=1)):
@@ -69,7 +67,8 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
     Reads: pixels (n,), numbers in the part of the picture, row by row; offsets (rays, 2), within the pixel; lamp
     (groups, 4, n), unit vectors to points of the lamp and weights, a group for each ray of a pixel in turn; `place` of the
     part: its first column and row, and its width; the tables. Writes, of these pixels: colour, sRGB; of a single ray also
-    shown, sRGB from 0 to 1, the solid and whether it is a plane.
+    shown, sRGB from 0 to 1, the solid and whether it is a plane. If `is_over`, what is there already is the picture of the
+    planes, and stays where nothing else is met, nor a shadow.
     """
     ti.loop_config(block_dim=_TASK)
     for i in range(pixels.shape[0]):
@@ -78,7 +77,7 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
         tile = y // TILE * counts[2] + x // TILE
         first, last = tile_start[tile], tile_start[tile + 1]
         eye = vec3_at(numbers, lit.EYE)
-        total = vec3(0.0)
+        total, is_same = vec3(0.0), is_over == 1
         for k in range(offsets.shape[0]):
             px, py = ti.cast(x, ti.f32) + offsets[k, 0], ti.cast(y, ti.f32) + offsets[k, 1]
             d = (vec3_at(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
@@ -88,21 +87,27 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
             while layer < counts[4] and left > 0.01:
                 hit, s, has_more = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
                 layer = layer + 1 if has_more else counts[4]
-                share = 0.0
+                is_same = is_same and not has_more
+                p, share = eye + hit[0] * d, 0.0
                 if s >= 0:
-                    share = left * opacity_at(s, eye + hit[0] * d, solids, names)
+                    share = left * opacity_at(s, p, solids, names)
                     after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
                 if share > 0.0:
                     first_met = s if first_met < 0 else first_met
-                    total += share * _colour_at(s, eye, d, hit, k, lamp, numbers, counts, light_start, light_solid,
-                                                solids, names, nodes, links, triangles)
+                    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+                    seen = _light_at(s, p, normal, k, lamp, numbers, counts, light_start, light_solid, solids, names, nodes,
+                                     links, triangles)
+                    is_same = is_same and names[s, 0] == PLANE and seen == 1.0
+                    if not is_same:
+                        total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
                     left -= share
             total += left * background(py / counts[1], numbers)
             if offsets.shape[0] == 1:
                 solid[at] = first_met
                 is_plane[at] = ti.cast(names[ti.max(0, first_met), 0] == PLANE and first_met >= 0, ti.u8)
-        for c in ti.static(range(3)):
-            value = encoded(total[c] / offsets.shape[0])
-            colour[at, c] = ti.cast(255.0 * value + 0.5, ti.u8)
-            if offsets.shape[0] == 1:
-                shown[c, at] = value
+        if not is_same:
+            for c in ti.static(range(3)):
+                value = encoded(total[c] / offsets.shape[0])
+                colour[at, c] = ti.cast(255.0 * value + 0.5, ti.u8)
+                if offsets.shape[0] == 1:
+                    shown[c, at] = value
