@@ -53,6 +53,37 @@ def _light_at(s, p, normal, k, lamp: ti.template(), numbers: ti.template(), coun
     return seen
 
 
+@ti.func
+def _light_of_ray(eye, d, k, is_over, first, last, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
+                  light_start: ti.template(), light_solid: ti.template(), tile_solid: ti.template(),
+                  solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
+                  triangles: ti.template()):
+    """Light of what ray k of a pixel meets, the share that passes, the first solid that is met.
+
+    And whether it is that of the picture of the planes, which is then not worked out if `is_over`.
+    """
+    light, left, after, layer = vec3(0.0), 1.0, 0.0, 0
+    first_met, is_same = -1, is_over == 1
+    while layer < counts[4] and left > 0.01:
+        hit, s, has_more = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
+        layer = layer + 1 if has_more else counts[4]
+        is_same = is_same and not has_more
+        p, share = eye + hit[0] * d, 0.0
+        if s >= 0:
+            share = left * opacity_at(s, p, solids, names)
+            after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
+        if share > 0.0:
+            first_met = s if first_met < 0 else first_met
+            normal = vec3(hit[1], hit[2], hit[3]).normalized()
+            seen = _light_at(s, p, normal, k, lamp, numbers, counts, light_start, light_solid, solids, names, nodes, links,
+                             triangles)
+            is_same = is_same and names[s, 0] == PLANE and seen == 1.0
+            if not is_same:
+                light += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
+            left -= share
+    return light, left, first_met, is_same
+
+
 @ti.kernel
 def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), lamp: _table(ti.f32, ndim=3),
                 is_over: ti.i32, place: _table(ti.i32, ndim=1), shown: _table(ti.f32, ndim=2),
@@ -82,26 +113,11 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
             px, py = ti.cast(x, ti.f32) + offsets[k, 0], ti.cast(y, ti.f32) + offsets[k, 1]
             d = (vec3_at(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
                  + (0.5 * counts[1] - py) * vec3_at(numbers, lit.UP)).normalized()
-            after, left, layer = 0.0, 1.0, 0
-            first_met = -1
-            while layer < counts[4] and left > 0.01:
-                hit, s, has_more = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
-                layer = layer + 1 if has_more else counts[4]
-                is_same = is_same and not has_more
-                p, share = eye + hit[0] * d, 0.0
-                if s >= 0:
-                    share = left * opacity_at(s, p, solids, names)
-                    after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
-                if share > 0.0:
-                    first_met = s if first_met < 0 else first_met
-                    normal = vec3(hit[1], hit[2], hit[3]).normalized()
-                    seen = _light_at(s, p, normal, k, lamp, numbers, counts, light_start, light_solid, solids, names, nodes,
-                                     links, triangles)
-                    is_same = is_same and names[s, 0] == PLANE and seen == 1.0
-                    if not is_same:
-                        total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
-                    left -= share
-            total += left * background(py / counts[1], numbers)
+            light, left, first_met, is_ray_same = _light_of_ray(
+                eye, d, k, is_over, first, last, lamp, numbers, counts, light_start, light_solid, tile_solid, solids, names,
+                nodes, links, triangles)  # fmt: skip
+            is_same = is_same and is_ray_same
+            total += light + left * background(py / counts[1], numbers)
             if offsets.shape[0] == 1:
                 solid[at] = first_met
                 is_plane[at] = ti.cast(names[ti.max(0, first_met), 0] == PLANE and first_met >= 0, ti.u8)
