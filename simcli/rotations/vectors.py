@@ -113,7 +113,10 @@ def turn(R: _Array, v: _Array) -> _Array:
     Returns:
         (..., 3).
     """
-    return R[..., 0] * v[..., 0:1] + R[..., 1] * v[..., 1:2] + R[..., 2] * v[..., 2:3]
+    found = R[..., 0] * v[..., 0:1]
+    found += R[..., 1] * v[..., 1:2]
+    found += R[..., 2] * v[..., 2:3]
+    return found
 
 
 def multiply(A: _Array, B: _Array) -> _Array:
@@ -127,7 +130,11 @@ def multiply(A: _Array, B: _Array) -> _Array:
         (..., 3, n).
     """
     if A.ndim != B.ndim or A.size + B.size < _MANY or is_by_components(A) or is_by_components(B):
-        return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
+        found = A[..., :, 0:1] * B[..., 0:1, :]
+        found += 0.0  # no zeros with a sign
+        for i in (1, 2):
+            found += A[..., :, i : i + 1] * B[..., i : i + 1, :]
+        return found
     A, B = (np.ascontiguousarray(np.moveaxis(a, (-2, -1), (0, 1))) for a in (A, B))  # the same sums, in the same order
     return np.ascontiguousarray(np.moveaxis(sum(A[:, i, None] * B[None, i] for i in range(3)), (0, 1), (-2, -1)))
 
