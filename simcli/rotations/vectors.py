@@ -51,7 +51,10 @@ def dot(a: _Array, b: _Array) -> _Array:
     Returns:
         (...).
     """
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+    found = a[..., 0] * b[..., 0]
+    found += a[..., 1] * b[..., 1]
+    found += a[..., 2] * b[..., 2]
+    return found
 
 
 def cross(a: _Array, b: _Array) -> _Array:
@@ -81,6 +84,27 @@ def skew(v: _Array) -> _Array:
     zero = np.zeros(v.shape[:-1])
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     return joined((zero, -z, y, z, zero, -x, -y, x, zero), v, (3, 3))
+
+
+def skew_product(a: _Array, b: _Array) -> _Array:
+    """Product of the matrices of two vectors, `skew(a)` times `skew(b)`, without the zeros in them.
+
+        b a^T - (a . b) E
+
+    Args:
+        a: (..., 3).
+        b: (..., 3).
+
+    Returns:
+        (..., 3, 3), no zero in it with a sign.
+    """
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    x, y, z = ax * bx, ay * by, az * bz
+    found = joined((-z - y, ay * bx, az * bx, ax * by, -z - x, az * by, ax * bz, ay * bz, -y - x),
+                   a if is_by_components(a) else b, (3, 3))  # fmt: skip
+    found += 0.0
+    return found
 
 
 def square_of(v: _Array) -> _Array:

@@ -91,7 +91,7 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     value = _values(entries, chart, gaps, chosen)
     r, d, on_b = entries.row[chosen], entries.dof[chosen], entries.on_b[chosen]
     every = np.zeros((lead, len(needed), len(dofs)), order="F")
-    every[:, number[r], place[d]] = np.where(on_b, value, -value)
+    every[:, number[r], place[d]] = value * np.where(on_b, 1.0, -1.0)
     for gear in sorted(set(at) & set(entries.geared)):
         for where, is_row, term in entries.geared[gear]:
             slope = gaps.slope[:, term]
@@ -99,7 +99,7 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
                 every[:, number[gear]] += slope[:, None] * every[:, number[where]]
             elif place[where] >= 0:
                 every[:, number[gear], place[where]] += slope
-    return every[:, number[rows]]
+    return every if np.array_equal(needed, rows) else every[:, number[rows]]
 
 
 def _values(entries: Entries, chart: Chart, gaps: Gaps, chosen: Array) -> Array:

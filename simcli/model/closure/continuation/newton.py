@@ -271,7 +271,8 @@ class Closer:
         if g not in look.found:
             (rows, dofs), problem = self.groups[g], self.problem
             J = gradients(problem.entries, look.chart, look.gaps, rows, dofs)
-            look.found[g] = J * (problem.acts & problem.tells_place)[:, rows, None]
+            acts = (problem.acts & problem.tells_place)[:, rows, None]
+            look.found[g] = J if acts.all() else J * acts
         return look.found[g]
 
     def direction(self, look: Probe, masses: dict[int, Array], free: Array, todo: Array, pull: Array,
