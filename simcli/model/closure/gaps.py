@@ -162,7 +162,7 @@ class _Ends:
 
 
 def _entries(array: Array, which: Array) -> Array:
-    """Entries along the second axis, not to be written to; no copies of one that is meant by all, as for the rows of a joint."""
+    """Entries along the second axis, not to be written to: of one that all mean, as the rows of a joint do, no copies."""
     if (which == which[:1]).all():
         return np.broadcast_to(array[:, which[:1]], (len(array), len(which), *array.shape[2:]))
     return array[:, which]
