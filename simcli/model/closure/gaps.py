@@ -303,10 +303,7 @@ def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
     found.couple[:, chosen] = np.where(hard[:, None], rot.turn(F_a, e.column("on_a")), 0.0)
 
 
-_BY_FORCE = {Form.MEET: _meet, Form.APART: _apart, Form.LENGTH: _length, Form.ALONG: _along, Form.PITCH: _pitch}
-_BY_COUPLE = {
-    Form.DOT: _dot, Form.TURN: _turn, Form.PITCH: _pitch, Form.SPIN: _spin, Form.CARDAN: _successive,
-    Form.EULER: _successive, Form.ROLL: _roll,
+_MEASURES = {
+    Form.MEET: _meet, Form.APART: _apart, Form.LENGTH: _length, Form.ALONG: _along, Form.DOT: _dot, Form.TURN: _turn,
+    Form.PITCH: _pitch, Form.SPIN: _spin, Form.CARDAN: _successive, Form.EULER: _successive, Form.ROLL: _roll,
 }  # fmt: skip
-_MEASURES = _BY_FORCE | _BY_COUPLE
-WITH_FORCE, WITH_COUPLE = tuple(_BY_FORCE), tuple(_BY_COUPLE)  # kinds of rows whose F or C is not zero

@@ -6,7 +6,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart
-from simcli.model.closure.gaps import WITH_COUPLE, WITH_FORCE, Gaps, Meter
+from simcli.model.closure.gaps import Gaps, Meter
+from simcli.model.constraints.build import TURNING
 from simcli.model.constraints.tables import Form
 from simcli.model.tables import Array
 
@@ -61,8 +62,8 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
     on_b, form = on_b.astype(bool), rows.form[row]
     anchors = np.stack((meter.couple[row], ~on_b & (form == Form.MEET), dof))
     _, first, which = np.unique(anchors, axis=1, return_index=True, return_inverse=True)
-    return Entries(row, dof, on_b, first[which.reshape(-1)], np.isin(form, WITH_FORCE), np.isin(form, WITH_COUPLE),
-                   geared, seen)  # fmt: skip
+    turns = np.isin(form, TURNING)
+    return Entries(row, dof, on_b, first[which.reshape(-1)], ~turns, turns | (form == Form.PITCH), geared, seen)
 
 
 def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Array) -> Array:
