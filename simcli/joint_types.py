@@ -1,58 +1,12 @@
-"""Joint types, as they are known without numbers: their coordinates, their dofs in the order of joint_qd, their axes.
+"""Joint types, as they are known without numbers: each is one entry of `JOINT_TYPES`.
 
-Kinds of a dof: "L" linear, "A" angular. The motion itself stands in model.joints.CATALOGUE, further keys in spec.names.dofs.
-
-`COORDINATES_OF` is the only list of what joint_q of a type holds. What follows from it: which types end with a quaternion,
-on which of them laws and efforts act, which move in a tree, which have neither dofs nor limits. The kinds of joints in
-the tables are sorted by it in model.joints.catalogue.
+Kinds of a dof: "L" linear, "A" angular. The motion itself stands in model.joints.CATALOGUE, and the kinds of joints in the
+tables are sorted by these entries there. Whatever else is known of types follows from the entries: which end with a
+quaternion, on which laws and efforts act, which move in a tree, which have dofs or limits, which fit in a plane.
 """
 
 from enum import StrEnum
-
-# The two coordinates of an orbital joint are angles: where the child's anchor is on its sphere.
-_TRANSLATION = {"floating": "LLL", "orbital": "AA", "planar": "LL", "prismatic": "L", "": ""}
-_ROTATION = {"spherical": "AAA", "universal": "AA", "revolute": "A", "": ""}
-
-
-def _rible() -> dict[str, str]:
-    """Rible's 21 joints: five translation parts times four rotation parts, and one more."""
-    table = {}
-    for move, linear in _TRANSLATION.items():
-        for turn, angular in _ROTATION.items():
-            name = "_".join(part for part in (move, turn) if part) or "fixed"
-            table[f"nc_{name}"] = linear + angular
-    table["nc_cylindrical"] = table.pop("nc_prismatic_revolute")
-    table["nc_universal_prismatic"] = "LAA"
-    return table
-
-
-RIBLE = _rible()
-# Those that are another type under a second name: a d6 with these axes, or a universal whose `axis` is normal to both.
-SAME = {
-    **dict.fromkeys(("nc_planar", "nc_floating", "nc_floating_revolute", "nc_floating_universal", "nc_planar_universal",
-                     "nc_prismatic_universal"), "d6"),
-    **{f"nc_{name}": name for name in ("fixed", "revolute", "prismatic", "cylindrical", "universal")},
-    "nc_spherical": "ball", "nc_planar_revolute": "planar", "nc_floating_spherical": "free",
-}  # fmt: skip
-ORBITAL = frozenset(name for name in RIBLE if name.startswith("nc_orbital"))
-# An anchor of the child slides along the axis of the parent, or in the plane across it; the child turns as it likes.
-SLIDING = {"point_on_line": "LAAA", "point_on_plane": "LLAAA"}
-TYPES: dict[str, str] = {
-    "fixed": "",
-    "revolute": "A",
-    "prismatic": "L",
-    "ball": "AAA",
-    "free": "LLLAAA",
-    "distance": "LLLAAA",
-    "d6": "",  # by its axes
-    "cable": "LA",
-    "universal": "AA",
-    "cylindrical": "LA",
-    "planar": "LLA",
-    "screw": "A",
-    **SLIDING,
-    **RIBLE,
-}
+from typing import NamedTuple
 
 
 class Coordinates(StrEnum):
@@ -76,16 +30,86 @@ class Coordinates(StrEnum):
     SLOTS = "slots"
 
 
-COORDINATES_OF: dict[str, Coordinates] = {
-    **dict.fromkeys(TYPES, Coordinates.SCALARS),
-    **{name: Coordinates.ORBIT_QUATERNION if name.endswith("spherical") else Coordinates.ORBIT for name in ORBITAL},
-    **dict.fromkeys((*SLIDING, "nc_planar_spherical", "nc_prismatic_spherical"), Coordinates.SLIDES),
-    **dict.fromkeys(("free", "distance"), Coordinates.POSE),
-    "ball": Coordinates.QUATERNION,
-    "cable": Coordinates.SLOTS,
-    "nc_universal_prismatic": Coordinates.CARRIED,
+class TypeEntry(NamedTuple):
+    """A joint type.
+
+    Attributes:
+        dofs: kinds of its dofs in the order of joint_qd; those of a d6 are those of its axes.
+        coordinates: what joint_q holds.
+        has_axis: whether it takes `axis`.
+        keys: of a scene, that only some types take.
+        is_flat: whether it can stand in a planar scene.
+        words: what other programs call it.
+    """
+
+    dofs: str
+    coordinates: Coordinates = Coordinates.SCALARS
+    has_axis: bool = False
+    keys: tuple[str, ...] = ()
+    is_flat: bool = False
+    words: tuple[str, ...] = ()
+
+
+_CABLE = ("length", "stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping", "youngs", "poisson",
+          "radius")  # fmt: skip
+JOINT_TYPES: dict[str, TypeEntry] = {
+    "fixed": TypeEntry("", is_flat=True, words=("weld", "welded", "rigid")),
+    "revolute": TypeEntry("A", has_axis=True, is_flat=True, words=("hinge", "rotational", "rotary", "continuous", "pin")),
+    "prismatic": TypeEntry("L", has_axis=True, is_flat=True, words=("slide", "slider", "linear", "translational")),
+    "ball": TypeEntry("AAA", Coordinates.QUATERNION, words=("spherical", "socket", "ball_socket")),
+    "free": TypeEntry("LLLAAA", Coordinates.POSE, words=("freejoint", "floating", "freeflyer", "6dof")),
+    "distance": TypeEntry("LLLAAA", Coordinates.POSE, keys=("length",), is_flat=True, words=("rod", "rope")),
+    "d6": TypeEntry("", keys=("axes",), is_flat=True, words=("generic",)),
+    "cable": TypeEntry("LA", Coordinates.SLOTS, has_axis=True, keys=_CABLE, is_flat=True, words=("beam",)),
+    "universal": TypeEntry("AA", keys=("axes",), words=("cardan", "hooke")),
+    "cylindrical": TypeEntry("LA", has_axis=True),
+    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),
+    "screw": TypeEntry("A", has_axis=True, keys=("pitch",), words=("helical",)),
+    # An anchor of the child slides along the axis of the parent, or in the plane across it; the child turns freely.
+    "point_on_line": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True, words=("inline", "point_line")),
+    "point_on_plane": TypeEntry("LLAAA", Coordinates.SLIDES, has_axis=True, words=("inplane", "point_plane")),
 }
-COORDINATES_OF |= {name: COORDINATES_OF[other] for name, other in SAME.items()}
+
+# Rible's types. The two coordinates of an orbital joint are angles: where the child's anchor is on its sphere.
+_TRANSLATION = {"floating": "LLL", "orbital": "AA", "planar": "LL", "prismatic": "L", "": ""}
+_ROTATION = {"spherical": "AAA", "universal": "AA", "revolute": "A", "": ""}
+# Those that are another type under a second name: a d6 with these axes, or a universal whose `axis` is normal to both.
+SAME = {
+    **dict.fromkeys(("nc_planar", "nc_floating", "nc_floating_revolute", "nc_floating_universal", "nc_planar_universal",
+                     "nc_prismatic_universal"), "d6"),
+    **{f"nc_{name}": name for name in ("fixed", "revolute", "prismatic", "cylindrical", "universal")},
+    "nc_spherical": "ball", "nc_planar_revolute": "planar", "nc_floating_spherical": "free",
+}  # fmt: skip
+_SLIDES = ("nc_planar_spherical", "nc_prismatic_spherical")
+
+
+def _coordinates(name: str, move: str, turn: str) -> Coordinates:
+    """What joint_q of one of Rible's types holds."""
+    if name in SAME:
+        return JOINT_TYPES[SAME[name]].coordinates
+    if move == "orbital":
+        return Coordinates.ORBIT_QUATERNION if turn == "spherical" else Coordinates.ORBIT
+    return Coordinates.SLIDES if name in _SLIDES else Coordinates.SCALARS
+
+
+def _rible() -> dict[str, TypeEntry]:
+    """Rible's 21 joints: five translation parts times four rotation parts, and one more."""
+    found = {}
+    for move, linear in _TRANSLATION.items():
+        for turn, angular in _ROTATION.items():
+            name = f"nc_{'_'.join(part for part in (move, turn) if part) or 'fixed'}"
+            has_axis = move not in ("floating", "") or turn in ("revolute", "universal")
+            is_flat = move != "floating" and turn in ("revolute", "")
+            found[name] = TypeEntry(linear + angular, _coordinates(name, move, turn), has_axis, is_flat=is_flat)
+    found["nc_cylindrical"] = found.pop("nc_prismatic_revolute")._replace(is_flat=False)
+    found["nc_universal_prismatic"] = TypeEntry("LAA", Coordinates.CARRIED, has_axis=True)
+    return found
+
+
+JOINT_TYPES |= _rible()
+TYPES = {name: entry.dofs for name, entry in JOINT_TYPES.items()}
+RIBLE = {name: of for name, of in TYPES.items() if name.startswith("nc_")}
+COORDINATES_OF = {name: entry.coordinates for name, entry in JOINT_TYPES.items()}
 
 # Those that rows measure outside a tree, so that laws and efforts act on them.
 ALONG_ROWS = frozenset((Coordinates.SCALARS, Coordinates.QUATERNION))
@@ -112,7 +136,11 @@ NO_DOFS = types_with(Coordinates.SLOTS) | frozenset(name for name, of in TYPES.i
 NO_LIMITS = NO_DOFS | types_with(Coordinates.POSE) - {"distance"}
 GEARED = types_with(Coordinates.SCALARS) - NO_DOFS  # only scalar dofs
 
-# Types with an `axis`.
-AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw", "cable", *SLIDING)) | frozenset(
-    name for name in RIBLE if name not in ("nc_spherical", "nc_fixed", "nc_floating", "nc_floating_spherical")
-)
+ONE_COORDINATE = frozenset(name for name in GEARED if len(TYPES[name]) == 1)
+ORBITAL = types_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)
+SLIDING = {name: of for name, of in TYPES.items() if name not in RIBLE and COORDINATES_OF[name] == Coordinates.SLIDES}
+AXIS = frozenset(name for name, entry in JOINT_TYPES.items() if entry.has_axis)
+IN_PLANE = frozenset(name for name, entry in JOINT_TYPES.items() if entry.is_flat)  # they fit in a planar scene
+_KEYS = dict.fromkeys(key for entry in JOINT_TYPES.values() for key in entry.keys)
+# Keys that only some types take, beyond those that all take.
+ONLY = {"axis": AXIS} | {key: frozenset(name for name, one in JOINT_TYPES.items() if key in one.keys) for key in _KEYS}

@@ -1,6 +1,7 @@
 """Numbers that differ between worlds are columns: every kind of path makes the bytes of world by world, in one pass."""
 
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from simcli.model import build_worlds
 from simcli.model.closure import close
 from simcli.model.closure.continuation import newton
 from simcli.model.phases.stretches import build_phases
+from simcli.model.tree import links
 from simcli.spec import resolve
 from simcli.spec.batches import passes
 from simcli.spec.values.varied import DivergedError, Varied
@@ -200,6 +202,7 @@ def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
     assert not whole.start.lacks
     for size in (1, 3):
         monkeypatch.setattr(close, "_PORTION", size)
+        monkeypatch.setattr(links, "_PORTION", size)
         some = build_worlds(document, spec)
         assert_same(whole, some)
         assert whole.start == some.start
@@ -220,6 +223,18 @@ def test_worlds_that_stand_alike_are_measured_once(path, monkeypatch):
     model = build_worlds(document, resolve(document))
     assert max(len(model.links.mass), len(model.links.inertia)) == 40
     assert sum(measured) <= 3
+
+
+def test_where_a_search_ends_is_not_measured_again(monkeypatch):
+    """Worlds that travel: the next search begins there, and so do the velocities."""
+    measured = []
+    chart_at = close.chart_at
+    monkeypatch.setattr(close, "chart_at", lambda model, q: measured.append(q.tobytes()) or chart_at(model, q))
+    document = scene(f"{TURNS}{batch_of({'joints.shaft.q': (0.1, 0.9)}, 40)}")
+    assert not build_worlds(document, resolve(document)).start.lacks
+    of_all = [q for q in measured if len(q) == max(map(len, measured))]
+    assert len(of_all) > 3
+    assert all(one != other for one, other in pairwise(of_all))
 
 
 # By name the scene, and dotted path to the range of its numbers.

@@ -4,7 +4,8 @@ The cells are those of the code: every joint type, every field of the schema, ev
 
 Joints with `enabled: false`: none of their laws acts, in any solver.
 
-A joint type that is added as the house page says: in a copy of the package, and a process of its own.
+Joint types are listed in one place. One that is added as the house page says, in a copy of the package and a process of its
+own:
 
 `socket` is a ball and `slider_ball` a point on a line under new numbers: they must move, be shown, be set and be refused as
 these are, though no line of code but those of the page knows them.
@@ -12,6 +13,7 @@ these are, though no line of code but those of the page knows them.
 Effort limits of ball drives: the size of the torque stays within them, in every rigid solver and integrator.
 """
 
+import ast
 import json
 import math
 import shutil
@@ -33,6 +35,7 @@ from support.scenes import scene
 import simcli
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
+from simcli.joint_types import TYPES
 from simcli.model.phases.stretches import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
@@ -212,18 +215,14 @@ def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
 LINES = {  # file: a line that is there, and what is added behind it
     "model/tables.py": [("    UNIVERSAL_PRISMATIC = 18\n", "    SOCKET = 19\n    SLIDER_BALL = 20\n")],
     "joint_types.py": [
-        ('    "screw": "A",\n', '    "socket": "AAA",\n    "slider_ball": "LAAA",\n'),
-        ('    "ball": Coordinates.QUATERNION,\n',
-         '    "socket": Coordinates.QUATERNION,\n    "slider_ball": Coordinates.SLIDES,\n'),
-        ("AXIS = frozenset((", '"slider_ball", '),
+        ('    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),\n',
+         '    "socket": TypeEntry("AAA", Coordinates.QUATERNION),\n'
+         '    "slider_ball": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True),\n'),
     ],
     "model/joints/catalogue.py": [
         ('    "ball": (JointKind.BALL, all_turns, same_point, unbound),\n',
          '    "socket": (JointKind.SOCKET, all_turns, same_point, unbound),\n'
          '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound, _AXIS),\n'),
-    ],
-    "spec/capabilities/joint_fields.py": [
-        ('types=MOVING | _types("', "socket slider_ball "), ('_ROWS = SCALAR | _types("', "socket slider_ball "),
     ],
 }  # fmt: skip
 ROUNDING = 1e-9  # [m, rad/s], of the same equations in another order
@@ -244,6 +243,7 @@ solver: {type: SOLVER, dt: 1.0e-3}
 run: {duration: 0.05}
 """
 CHILD = """
+import ast
 import json
 import numpy as np
 import simcli
@@ -292,6 +292,33 @@ def in_house(house, *words):
     """A process that has the joint types."""
     return subprocess.run([sys.executable, *words], cwd=house, capture_output=True, text=True, timeout=TIMEOUT,
                           env=environment(PYTHONPATH=str(house)), check=False)  # fmt: skip
+
+
+# Files that may name several joint types in one list: the list itself, and what each solver can do with them.
+OF_TYPES = {"joint_types.py", "spec/capabilities/joint_fields.py"}
+
+
+def type_lists(tree):
+    """Lines with tuples, lists, sets or texts that name two joint types or more."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            names = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = node.value.split() if set(node.value.split()) <= set(TYPES) else []
+        else:
+            continue
+        if len({name for name in names if name in TYPES}) > 1:
+            yield node.lineno
+
+
+def test_no_other_file_has_a_list_of_joint_types():
+    """Readers and writers of formats apart, whose lists are of what the formats have."""
+    house = Path(simcli.__file__).parent
+    files = {path.relative_to(house).as_posix(): path for path in house.rglob("*.py")}
+    found = [f"{name}:{line}" for name, path in files.items() if name not in OF_TYPES and not name.startswith("exchange/")
+             for line in type_lists(ast.parse(path.read_text(encoding="utf-8")))]  # fmt: skip
+    assert found == []
+    assert list(type_lists(ast.parse("a = ('ball', 'free')\nb = 'screw cable'\nc = ('ball', 1)"))) == [1, 2]
 
 
 def test_it_is_as_the_joint_that_it_is_like(house):

@@ -22,6 +22,7 @@ from simcli.model.mechanism import JointInput, Mechanism
 from simcli.model.tables import WORLD, ShapeKind
 from simcli.model.tree.mobility import body_jacobian, loop_ranks
 from simcli.model.tree.reference import body_poses
+from simcli.spec.checks.mechanism import physics
 
 EXACT = 1e-13  # relative, some hundred roundings
 N_TURN, N_PROFILE = 128, 96
@@ -376,3 +377,17 @@ def test_frame_along_coordinate_axes_is_cyclic_and_exact():
     x, y, z = np.eye(3)
     for axis, expected in ((z, (x, y, z)), (x, (y, z, x)), (y, (z, x, y)), (-z, (x, -y, -z))):
         assert (rot.frame_along(axis) == np.stack(expected, axis=-1)).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_of_skew_matrices_have_the_bits_of_the_full_ones(order):
+    a, b = (np.array(np.random.default_rng(k).normal(size=(50, 3)), order=order) for k in range(2))
+    a[:20, 1], b[10:30, 2] = 0.0, -0.0
+    full = rot.multiply(rot.skew(a), rot.skew(b))
+    assert rot.skew_product(a, b).tobytes() == full.tobytes()
+
+
+def test_moments_of_a_diagonal_are_what_a_solver_finds():
+    rows = np.zeros((50, 3, 3))
+    rows[:, [0, 1, 2], [0, 1, 2]] = np.random.default_rng(3).uniform(-1.0, 9.0, (50, 3))
+    np.testing.assert_array_equal(physics._principal_moments(rows.reshape(50, 9)), np.linalg.eigvalsh(rows))

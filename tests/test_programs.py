@@ -126,7 +126,7 @@ CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TO
 QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_residual",
          "note_missed", "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces",
          "stick_contacts", "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims",
-         "end_search", "note_smooth")  # fmt: skip
+         "end_search", "note_smooth", "share_load")  # fmt: skip
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 

@@ -95,6 +95,41 @@ def test_rays_meet_shapes_where_they_come_in(name):
     assert np.quantile(off, 0.98) < 0.01  # at edges the difference takes both sides
 
 
+@ti.kernel
+def block(origins: ti.types.ndarray(ti.f32, ndim=2), lamp: ti.types.ndarray(ti.f32, ndim=3), rows: ti.types.ndarray(
+        ti.f32, ndim=2), names: ti.types.ndarray(ti.i32, ndim=2), out: ti.types.ndarray(ti.f32, ndim=2)):  # fmt: skip
+    """Whether each ray of packs, one from each origin, meets the first solid."""
+    for i in range(origins.shape[0]):
+        o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
+        found = lit.blocked(0, o, lit.of_lamp(lamp, i, 0, 0), lit.of_lamp(lamp, i, 1, 0), lit.of_lamp(lamp, i, 2, 0), rows,
+                            names)  # fmt: skip
+        for lane in ti.static(range(lit.PACK)):
+            out[i, lane] = found[lane]
+
+
+@pytest.mark.parametrize("name", [name for name in UNIT if name != "plane"])
+def test_packs_of_rays_are_blocked_where_single_rays_come_in(name):
+    """From outside, and from within, where nothing is met."""
+    rng = np.random.default_rng(9)
+    kind, top, length, _ = UNIT[name]
+    where = turned(rng) @ np.diag([0.5, 0.3, 0.4]) @ (np.eye(3) + 0.2 * rng.normal(size=(3, 3)))
+    centre = np.array([0.1, -0.2, 0.3])
+    which = solids(solid(kind, centre, where, top, length))
+    origins, _ = rays(rng, 400)
+    origins[:40] = centre
+    directions = rng.uniform(-0.8, 0.8, (400, lit.PACK, 3)) - origins[:, None]
+    directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+    t, _ = shot(which, NO_MESH, origins.repeat(lit.PACK, axis=0), directions.reshape(-1, 3))
+    right = np.isfinite(t).reshape(400, lit.PACK)
+    out = np.full(right.shape, np.nan, np.float32)
+    block(origins.astype(np.float32), np.ascontiguousarray(directions.transpose(0, 2, 1), np.float32),
+          *which.table(NO_MESH), out)  # fmt: skip
+    assert np.isin(out, (0.0, 1.0)).all()
+    assert ((out == 1.0) != right).sum() <= 2  # rays that graze
+    assert 400 < right.sum() < 2500
+    assert not out[:40].any()
+
+
 def test_who_stands_inside_looks_out():
     origins = np.zeros((50, 3))
     _, directions = rays(np.random.default_rng(1), 50)
@@ -254,6 +289,21 @@ def test_a_shadow_is_whole_half_and_none():
         assert lit_at(u * reach) == pytest.approx(disc(u), abs=0.06)
     assert lit_at(1.3 * reach) == pytest.approx(1.0, abs=SHADE)
     assert lit_at(1.0) == pytest.approx(1.0, abs=SHADE)
+
+
+def test_a_mesh_throws_the_shadow_of_the_box_that_it_is():
+    """Half transparent, beside another box: of meshes the rays to the lamp go one by one, of boxes in packs."""
+    corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    where, light = turned(np.random.default_rng(2)) * 0.3, plain_light((0.4, -0.2, 1), spread=0.2)
+    view, meshes = camera_from((1, -2, 4), 320, 240), meshes_of([(corners, faces)])
+    found = [draw(solids(solid(PLANE, (0, 0, -0.6), top=1e6), solid(kind, (0, 0, 0.1), where, opacity=0.6),
+                         solid(BOX, (0.5, 0.3, 0), 0.2)), meshes, view, light) for kind in (BOX, MESH)]  # fmt: skip
+    is_floor = (found[0].solid == 0) & (found[1].solid == 0)
+    one, other = (image.colour[is_floor].max(axis=1).astype(int) for image in found)
+    assert (one < 0.9 * one.max()).sum() > 500  # there are shadows
+    assert (np.abs(one - other) > 2).sum() < 60  # at edges a pixel shows a part of the body, whose inside a mesh has
 
 
 @pytest.mark.parametrize(("end", "most"), [(3.0, 0.03), (0.3, 0.08)])

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from simcli.exchange.mechanism import SourceJoint, SourceModel, clean_numbers
+from simcli.joint_types import ONE_COORDINATE
 
-_SCALAR = ("revolute", "prismatic", "screw")
 _REAL = 1e-9  # of a root: an imaginary part that is rounding
 _SLACK = 1e-12  # of a bound, relative: rounding of what begins at it
 _X = Polynomial([0.0, 1.0])
@@ -64,7 +64,7 @@ def set_starts(mechanism: SourceModel, report_change: ReportChange) -> None:
     for joint in mechanism.joints.values():
         if "axes" in joint.words:
             _start_several(mechanism, joint, report_change)
-        elif joint.type in _SCALAR and "mimic" not in joint.words and joint.name not in left:
+        elif joint.type in ONE_COORDINATE and "mimic" not in joint.words and joint.name not in left:
             _start_one(mechanism, joint, followers.get(joint.name, []), report_change)
     moving = {name for name, joint in mechanism.joints.items() if joint.type != "fixed"}
     mechanism.initial = {name: start for name, start in mechanism.initial.items() if name in moving}

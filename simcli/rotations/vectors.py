@@ -51,7 +51,10 @@ def dot(a: _Array, b: _Array) -> _Array:
     Returns:
         (...).
     """
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+    found = a[..., 0] * b[..., 0]
+    found += a[..., 1] * b[..., 1]
+    found += a[..., 2] * b[..., 2]
+    return found
 
 
 def cross(a: _Array, b: _Array) -> _Array:
@@ -81,6 +84,27 @@ def skew(v: _Array) -> _Array:
     zero = np.zeros(v.shape[:-1])
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     return joined((zero, -z, y, z, zero, -x, -y, x, zero), v, (3, 3))
+
+
+def skew_product(a: _Array, b: _Array) -> _Array:
+    """Product of the matrices of two vectors, `skew(a)` times `skew(b)`, without the zeros in them.
+
+        b a^T - (a . b) E
+
+    Args:
+        a: (..., 3).
+        b: (..., 3).
+
+    Returns:
+        (..., 3, 3), no zero in it with a sign.
+    """
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    x, y, z = ax * bx, ay * by, az * bz
+    found = joined((-z - y, ay * bx, az * bx, ax * by, -z - x, az * by, ax * bz, ay * bz, -y - x),
+                   a if is_by_components(a) else b, (3, 3))  # fmt: skip
+    found += 0.0
+    return found
 
 
 def square_of(v: _Array) -> _Array:
@@ -113,7 +137,10 @@ def turn(R: _Array, v: _Array) -> _Array:
     Returns:
         (..., 3).
     """
-    return R[..., 0] * v[..., 0:1] + R[..., 1] * v[..., 1:2] + R[..., 2] * v[..., 2:3]
+    found = R[..., 0] * v[..., 0:1]
+    found += R[..., 1] * v[..., 1:2]
+    found += R[..., 2] * v[..., 2:3]
+    return found
 
 
 def multiply(A: _Array, B: _Array) -> _Array:
@@ -127,7 +154,11 @@ def multiply(A: _Array, B: _Array) -> _Array:
         (..., 3, n).
     """
     if A.ndim != B.ndim or A.size + B.size < _MANY or is_by_components(A) or is_by_components(B):
-        return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
+        found = A[..., :, 0:1] * B[..., 0:1, :]
+        found += 0.0  # no zeros with a sign
+        for i in (1, 2):
+            found += A[..., :, i : i + 1] * B[..., i : i + 1, :]
+        return found
     A, B = (np.ascontiguousarray(np.moveaxis(a, (-2, -1), (0, 1))) for a in (A, B))  # the same sums, in the same order
     return np.ascontiguousarray(np.moveaxis(sum(A[:, i, None] * B[None, i] for i in range(3)), (0, 1), (-2, -1)))
 

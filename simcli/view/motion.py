@@ -42,6 +42,10 @@ class RecordedMotion:
         """Number of frames, F."""
         return len(self.time)
 
+    def frames(self, first: int, last: int) -> _Array:
+        """Poses of frames first to last - 1, as of `blocks`."""
+        return self._read(first, last)
+
     def blocks(self) -> Iterator[tuple[int, _Array]]:
         """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended.
 

@@ -114,17 +114,19 @@ def tiles_of(solids: Solids, camera: Camera) -> Lists:
     return _lists(replace(seen, low=low, high=high, half=np.where(is_plane, np.inf, seen.half)), count)
 
 
-def tiles_changed(solids: Solids, camera: Camera, light) -> Array:
+def tiles_changed(solids: Solids, camera: Camera, light, lists: Lists) -> Array:
     """Tiles of a picture that can differ from that of its planes alone, (rows, columns) bool.
 
     Args:
         solids: all of them.
         camera: and the size of the picture.
         light: see `picture.Light`.
+        lists: of the tiles.
     """
     bodies, planes = solids.of(~solids.is_plane), solids.of(solids.is_plane)
     corners = bodies.corners()
-    seen = [corners]
+    count = _count(camera)
+    found = (np.diff(lists.start) > len(planes.kind)).reshape(count[::-1])  # planes are in all of them
     for normal, centre in zip(planes.map[:, :, 2], planes.centre, strict=True):
         normal = normal / np.linalg.norm(normal)
         slope, height = float(normal @ light.direction), (corners - centre) @ normal
@@ -133,12 +135,8 @@ def tiles_changed(solids: Solids, camera: Camera, light) -> Array:
             reach = light.spread * (1.0 + light.spread) * np.abs(height) / least**2 + _NEAR
             shadow = corners - (height / slope)[..., None] * light.direction
             wider = shadow[:, :, None] + reach[..., None, None] * (_SQUARE @ _across(normal))
-            seen.append(wider.reshape(len(corners), 32, 3).clip(-_FAR, _FAR))
-    count = _count(camera)
-    found = np.zeros(count[::-1], bool)
-    for points in seen:
-        _, x, y = _cells(_seen(camera, points), count)
-        found[y, x] = True
+            _, x, y = _cells(_seen(camera, wider.reshape(len(corners), 32, 3).clip(-_FAR, _FAR)), count)
+            found[y, x] = True
     return found
 
 

@@ -20,6 +20,7 @@ from simcli.model.affine.forms import AffineForm, Forms, Vector, constant_vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.spring import Segments, segments_of
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.natural.frames import frame_columns
 from simcli.model.natural.polynomials import Polynomial, couple_row, product
 from simcli.model.natural.quadratic import Quadratic, flat_tables
@@ -27,9 +28,10 @@ from simcli.model.signals.tables import Driven
 from simcli.model.table_base import Table
 from simcli.model.tables import Array, DriveMode, JointKind, Model
 from simcli.model.tree.link_frames import body_rotations, link_points, links_of
+from simcli.spec.capabilities.joint_fields import AFFINE_COORDINATES
 
 OWN = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.BALL, JointKind.FIXED)  # libuipc's base joints
-WITH_COORDINATES = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CYLINDRICAL)
+WITH_COORDINATES = tuple(sorted({CATALOGUE[name].kind for name in AFFINE_COORDINATES}))
 HALF_SPAN = 0.5  # [m] from the anchor of a revolute joint to each of the points that it joins
 ONE = np.ones(1)
 

@@ -99,9 +99,10 @@ def refuse_not_representable(worlds: Worlds, model: Model) -> None:
                 message = f"joint `{name}` leads a kinematic body, so that its `{field}` would be ignored"
                 worlds.fault("SC470", f"joints.{name}.{field}", message, "leave it out, or kinematic")
     full = (asked == 3) | ((asked < 0) & (model.plane < 0))
-    inertia = np.linalg.eigvalsh(bodies.inertia)
     if model.plane >= 0:
         inertia = np.repeat(bodies.inertia[:, :, model.plane, model.plane, None], 3, axis=-1)
+    else:
+        inertia = np.linalg.eigvalsh(bodies.inertia)
     thick = inertia[..., 0] > THIN * inertia[..., 2]
     faults = {
         "has no mass": (bodies.mass <= 0) & ~bodies.kinematic,

@@ -155,7 +155,7 @@ def own_inertias(links: Links, chart: Chart) -> Inertias:
         central[..., i, j] = central[..., j, i] = links.inertia[..., n]
     com = rot.turn(R, links.com)
     first = links.mass[..., None] * com
-    second = rot.multiply(rot.multiply(R, central), rot.transpose(R)) - rot.multiply(rot.skew(first), rot.skew(com))
+    second = rot.multiply(rot.multiply(R, central), rot.transpose(R)) - rot.skew_product(first, com)
     return Inertias(*np_lead(max(len(first), len(second)), links.mass, first, second))
 
 
@@ -180,10 +180,10 @@ def composites(links: Links, chart: Chart, own: Inertias) -> Inertias:
         if p == WORLD:
             continue
         gap = chart.o[:, k] - chart.o[:, p]
-        h, g = rot.skew(first[:, k]), rot.skew(gap)
+        moment = first[:, k] + mass[:, k, None] * gap
         mass[:, p] += mass[:, k]
-        first[:, p] += first[:, k] + mass[:, k, None] * gap
-        second[:, p] += second[:, k] - rot.multiply(h, g) - rot.multiply(g, h + mass[:, k, None, None] * g)
+        first[:, p] += moment
+        second[:, p] += second[:, k] - rot.skew_product(first[:, k], gap) - rot.skew_product(gap, moment)
     return own
 
 

@@ -33,7 +33,7 @@ from simcli.model.tables import Array, Model
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
-_PORTION = 2048  # worlds that are closed together: what arises on the way stays in the caches
+_PORTION = 4096  # worlds that are closed together: what arises on the way stays in the caches
 _NO_PLACE = ("mass", "inertia", "enabled", "compliance", "scale")  # columns of links and rows that place nothing
 
 
@@ -52,6 +52,7 @@ class LoopProblem:
         is_tree: (NV,) bool.  is_prescribed: (NV,) bool, dofs with prescribed motions.
         angle: [rad], (lead, R), of rows that count turns.
         paths: (L + 1,) dofs that move each link.  link: (NV,) link of each dof.
+        seen: what has been measured last: where one search ends another one begins.
     """
 
     model: Model
@@ -71,6 +72,7 @@ class LoopProblem:
     angle: Array
     paths: list[list[int]]
     link: Array
+    seen: "_Seen | None" = None
 
     @staticmethod
     def of(model: Model) -> "LoopProblem":
@@ -130,9 +132,12 @@ class LoopProblem:
             angle: [rad], (lead, R), from which turns are counted.
             goal: (lead, R), prescribed coordinates of rows.
         """
-        chart = chart_at(self.model, q)
-        gaps = self.meter.gaps(chart, q, angle)
-        return chart, gaps, np.where(self.acts & self.tells_place, gaps.residual - goal, 0.0)
+        if self.seen is None or not self.seen.is_at(q, angle, goal):
+            chart = chart_at(self.model, q)
+            gaps = self.meter.gaps(chart, q, angle)
+            lacks = np.where(self.acts & self.tells_place, gaps.residual - goal, 0.0)
+            self.seen = _Seen(tuple(one.copy("K") for one in (q, angle, goal)), (chart, gaps, lacks))
+        return self.seen.found
 
     def of_worlds(self, worlds: Array) -> "LoopProblem":
         """The problem of some worlds alone.
@@ -148,7 +153,7 @@ class LoopProblem:
         tables = {name: taken.table(getattr(self.constraints, name)) for name in ("anchor_pairs", "rows", "laws")}
         meter = replace(taken.table(self.meter), constraints=replace(self.constraints, **tables))
         model = with_answer(constraints_of, model, meter.constraints)  # whose joints are still those of all worlds
-        return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), **own)
+        return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), seen=None, **own)
 
     def portions(self) -> list[Array]:
         """Worlds in portions that are worked on one after another; none needs anything of another."""
@@ -178,7 +183,10 @@ class LoopProblem:
             return open_by, slip
         bulk = composites(self.model.links, chart, own)
         for rows, dofs in self.groups(free, with_mass=True):
-            J = gradients(self.entries, chart, gaps, rows, dofs) * self.acts[:, rows, None]
+            known = [J[:, :, np.isin(own, dofs)] for some, own, J in slopes
+                     if np.array_equal(some, rows) and np.isin(dofs, own).all()]  # fmt: skip
+            J = known[0] if known else gradients(self.entries, chart, gaps, rows, dofs)
+            J = J * self.acts[:, rows, None]
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)
             self.qd[:, dofs] = least_motion(J, M, pushed[:, dofs], -slip[:, rows])
         return open_by, np.where(self.acts, self.rates(slopes) - self.speed, 0.0)
@@ -245,6 +253,19 @@ class LoopProblem:
         """Places in `dofs` of the dofs that move the link of each of them, its own among them."""
         place = {d: n for n, d in enumerate(dofs.tolist())}
         return [[place[d] for d in self.paths[self.link[one]] if d in place] for one in dofs.tolist()]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Coordinates, angles and goals of `LoopProblem.measure_at`, and what was found there."""
+
+    place: tuple[Array, Array, Array]
+    found: tuple[Chart, Gaps, Array]
+
+    def is_at(self, *place: Array) -> bool:
+        """Whether it was found at a place, bit by bit."""
+        both = zip(self.place, place, strict=True)
+        return all(np.array_equal(one.view(np.int64), other.view(np.int64)) for one, other in both)
 
 
 @dataclass(frozen=True)

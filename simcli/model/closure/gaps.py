@@ -145,9 +145,8 @@ class _Ends:
         """Turn to some rows."""
         c, chart, k = self.anchor_pairs, self.chart, self.of_row[chosen]
         self.k, self.chosen = k, chosen
-        a, b = c.link_a[k], c.link_b[k]
-        self.R_a, self.R_b = chart.R[:, a], chart.R[:, b]
-        self.x_a, self.x_b = (anchor[:, k] for anchor in self.anchors)
+        self.R_a, self.R_b = (_entries(chart.R, link[k]) for link in (c.link_a, c.link_b))
+        self.x_a, self.x_b = (_entries(anchor, k) for anchor in self.anchors)
         self.gap = self.x_b - self.x_a
         self.constant = self.rows.constant[:, chosen]
 
@@ -160,6 +159,13 @@ class _Ends:
         """Anchor axes of both sides in the world."""
         frame_a, frame_b = (frame[:, self.k] for frame in (self.anchor_pairs.frame_a, self.anchor_pairs.frame_b))
         return rot.multiply(self.R_a, frame_a), rot.multiply(self.R_b, frame_b)
+
+
+def _entries(array: Array, which: Array) -> Array:
+    """Entries along the second axis, not to be written to: of one that all mean, as the rows of a joint do, no copies."""
+    if (which == which[:1]).all():
+        return np.broadcast_to(array[:, which[:1]], (len(array), len(which), *array.shape[2:]))
+    return array[:, which]
 
 
 def _meet(e: _Ends, found: Gaps, chosen: Array) -> None:

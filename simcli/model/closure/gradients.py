@@ -7,6 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart
 from simcli.model.closure.gaps import Gaps, Meter
+from simcli.model.constraints.build import TURNING
 from simcli.model.constraints.tables import Form
 from simcli.model.tables import Array
 
@@ -20,6 +21,8 @@ class Entries:
     Attributes:
         row, dof: (E,) of rows of pairs of anchors.
         on_b: (E,) bool, whether the dof moves B.
+        arm: (E,) the first entry whose dof moves the same anchor: rows of a joint act at the same two.
+        has_force, has_couple: (E,) bool, whether the row has one.
         geared: row of a gear to its terms (dof or row, whether it is a row, number of the term).
         seen: (R,) lists of dofs.
     """
@@ -27,6 +30,9 @@ class Entries:
     row: Array
     dof: Array
     on_b: Array
+    arm: Array
+    has_force: Array
+    has_couple: Array
     geared: dict[int, list[tuple[int, bool, int]]]
     seen: list[list[int]]
 
@@ -53,7 +59,11 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
         found += own
         seen.append([d for _, d, _ in own])
     row, dof, on_b = np.array(found, int).reshape(-1, 3).T
-    return Entries(row, dof, on_b.astype(bool), geared, seen)
+    on_b, form = on_b.astype(bool), rows.form[row]
+    anchors = np.stack((meter.couple[row], ~on_b & (form == Form.MEET), dof))
+    _, first, which = np.unique(anchors, axis=1, return_index=True, return_inverse=True)
+    turns = np.isin(form, TURNING)
+    return Entries(row, dof, on_b, first[which.reshape(-1)], ~turns, turns | (form == Form.PITCH), geared, seen)
 
 
 def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Array) -> Array:
@@ -79,18 +89,10 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     number = np.full(len(entries.seen), -1)
     number[needed] = np.arange(len(needed))
     chosen = np.flatnonzero((number[entries.row] >= 0) & (place[entries.dof] >= 0))
+    value = _values(entries, chart, gaps, chosen)
     r, d, on_b = entries.row[chosen], entries.dof[chosen], entries.on_b[chosen]
-    anchors = np.concatenate((gaps.at_a, gaps.at_b), axis=1)
-    lever = anchors[:, np.where(on_b, r + gaps.at_a.shape[1], r)] - chart.o[:, chart.link[d]]
-    angular = chart.angular[:, d]
-    velocity = chart.linear[:, d] + rot.cross(angular, lever)
-    value = rot.dot(gaps.force[:, r], velocity) + rot.dot(gaps.couple[:, r], angular)
-    reach, spins = _size(chart.o)[:, chart.link[d]] + _size(lever), _size(chart.angular)[:, d]
-    of_force = _size(gaps.force)[:, r] * (_size(chart.linear)[:, d] + spins * reach)
-    terms = of_force + _size(gaps.couple)[:, r] * spins
-    value = np.where(np.abs(value) > _ROUNDED * terms, value, 0.0)
     every = np.zeros((lead, len(needed), len(dofs)), order="F")
-    every[:, number[r], place[d]] = np.where(on_b, value, -value)
+    every[:, number[r], place[d]] = value * np.where(on_b, 1.0, -1.0)
     for gear in sorted(set(at) & set(entries.geared)):
         for where, is_row, term in entries.geared[gear]:
             slope = gaps.slope[:, term]
@@ -98,7 +100,34 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
                 every[:, number[gear]] += slope[:, None] * every[:, number[where]]
             elif place[where] >= 0:
                 every[:, number[gear], place[where]] += slope
-    return every[:, number[rows]]
+    return every if np.array_equal(needed, rows) else every[:, number[rows]]
+
+
+def _values(entries: Entries, chart: Chart, gaps: Gaps, chosen: Array) -> Array:
+    """F . (v + w x lever) + C . w of some entries, (W, n), 0 where it is rounding of the terms that it is the sum of."""
+    value, terms = (np.zeros((len(gaps.residual), len(chosen)), order="F") for _ in range(2))
+    acting = np.flatnonzero(entries.has_force[chosen])
+    if len(acting):
+        arms, which = np.unique(entries.arm[chosen[acting]], return_inverse=True)
+        velocity, most = _velocities(entries, chart, gaps, arms)
+        force = gaps.force[:, entries.row[chosen[acting]]]
+        value[:, acting] = rot.dot(force, velocity[:, which])
+        terms[:, acting] = _size(force) * most[:, which]
+    acting = np.flatnonzero(entries.has_couple[chosen])
+    if len(acting):
+        couple, angular = gaps.couple[:, entries.row[chosen[acting]]], chart.angular[:, entries.dof[chosen[acting]]]
+        value[:, acting] += rot.dot(couple, angular)
+        terms[:, acting] += _size(couple) * _size(angular)
+    return np.where(np.abs(value) > _ROUNDED * terms, value, 0.0)
+
+
+def _velocities(entries: Entries, chart: Chart, gaps: Gaps, chosen: Array) -> tuple[Array, Array]:
+    """[1 or m], velocities of the anchors of some entries by their dofs, (W, n, 3), and sizes of their terms, (W, n)."""
+    r, d, on_b = entries.row[chosen], entries.dof[chosen], entries.on_b[chosen]
+    at = np.where(on_b[:, None], gaps.at_b[:, r], gaps.at_a[:, r])
+    lever, linear, angular = at - chart.o[:, chart.link[d]], chart.linear[:, d], chart.angular[:, d]
+    reach = _size(chart.o)[:, chart.link[d]] + _size(lever)
+    return linear + rot.cross(angular, lever), _size(linear) + _size(angular) * reach
 
 
 def _size(vectors: Array) -> Array:

@@ -12,6 +12,7 @@ so that Newton's equation holds with reported coordinates; forces are reported a
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.joint_types import ONE_COORDINATE
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.body_inputs import pose_of
 from simcli.model.joints.anchors import pose_at_coordinate
@@ -30,7 +31,6 @@ _SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
 SMALLEST_SINE = 1e-6  # of the angle between axes that count as different; sixth root of what squares lose
 TURN_PER_RADIAN = 1.0 / (2.0 * np.pi)
 SMALLEST_RADIUS = 1e-9  # [m], of an orbital joint
-OFFSET_TYPES = ("revolute", "prismatic", "screw")  # joints with one coordinate take init_angle
 
 
 class JointReader:
@@ -86,7 +86,7 @@ class JointReader:
             given["pitch"] = TURN_PER_RADIAN * read(lambda s: s.joints[name].pitch or 0.0)
         if any(value is None for value in given.values()):
             return None
-        if joint.type in ("d6", "universal"):
+        if "axes" in entry.reads:
             self._check_independent(given, f"joints.{name}.axes")
         return entry.motion(**given)
 
@@ -193,9 +193,10 @@ class JointReader:
         offset = self.worlds.numbers(lambda s: s.joints[name].init_angle)
         if not offset.any():
             return
-        if self.worlds.first.joints[name].type not in OFFSET_TYPES:
+        if self.worlds.first.joints[name].type not in ONE_COORDINATE:
             message = f"`init_angle` of joint `{name}` needs a joint with one coordinate"
-            self.worlds.fault("SC462", f"joints.{name}.init_angle", message, f"use one of {', '.join(OFFSET_TYPES)}")
+            hint = f"use one of {', '.join(sorted(ONE_COORDINATE))}"
+            self.worlds.fault("SC462", f"joints.{name}.init_angle", message, hint)
             return
         part.X_c = rot.pose_compose(part.X_c, pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, offset))
         part.init_angle = offset

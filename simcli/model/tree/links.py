@@ -135,6 +135,7 @@ class _Chain:
 
 
 _RANK = attrgetter("ndim")
+_PORTION = 4096  # worlds whose inertias are turned together: what arises on the way stays in the caches
 
 
 def stack_worlds(arrays: list[Array], shape: tuple[int, ...]) -> Array:
@@ -235,6 +236,11 @@ def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
 
 def _link_inertia(com: Array, inertia: Array, B: Array, b: Array) -> tuple[Array, Array]:
     """Centres of mass (W|1, n, 3) and inertias (W|1, n, 6) of what n links carry, in the frames of the links."""
-    turned = rot.multiply(rot.multiply(B, inertia), rot.transpose(B))
-    six = np.stack([0.5 * (turned[..., i, k] + turned[..., k, i]) for i, k in SIX], axis=-1)
+    n_worlds = max(len(inertia), len(B))
+    six = np.empty((n_worlds, inertia.shape[1], 6))
+    for k in range(0, n_worlds, _PORTION):
+        mine, R = (a if len(a) == 1 else a[k : k + _PORTION] for a in (inertia, B))
+        turned = rot.multiply(rot.multiply(R, mine), rot.transpose(R))
+        for n, (i, j) in enumerate(SIX):
+            six[k : k + _PORTION, :, n] = 0.5 * (turned[..., i, j] + turned[..., j, i])
     return b + rot.turn(B, com), six

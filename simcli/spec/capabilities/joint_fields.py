@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simcli import joint_types
+from simcli.joint_types import Coordinates
 from simcli.spec.checks.checker import Checker
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
@@ -25,9 +26,11 @@ def _types(names: str) -> frozenset[str]:
 
 
 SCALAR = dofs.GEARED - frozenset(dofs.RIBLE)  # coordinates without a quaternion
-MOVING = SCALAR | _types("ball free distance")
-_EFFORT = joint_types.types_with(*joint_types.WITH_EFFORT) - dofs.NO_DOFS - frozenset(dofs.RIBLE)
-_ROWS = SCALAR | _types("fixed ball distance") | frozenset(dofs.SLIDING)  # types with rows outside the tree
+_OWN = frozenset(dofs.TYPES) - frozenset(dofs.RIBLE)
+MOVING = _OWN & joint_types.types_with(*joint_types.IN_A_TREE) - dofs.NO_DOFS
+_EFFORT = _OWN & joint_types.types_with(*joint_types.WITH_EFFORT) - dofs.NO_DOFS
+_TURNING = _OWN & joint_types.types_with(*joint_types.ALONG_ROWS) - dofs.NO_DOFS  # scalars, and turns of a ball
+_ROWS = _OWN - joint_types.types_with(Coordinates.SLOTS) - {"free"}  # types with constraint equations outside the tree
 
 
 @dataclass(frozen=True)
@@ -47,33 +50,33 @@ class JointFields:
 
 JOINTS: dict[str, JointFields] = {
     "generalized": JointFields(
-        types=MOVING | _types("fixed cable") | frozenset(dofs.SLIDING),
+        types=_OWN,
         tree={
-            "limit": SCALAR | _types("ball distance"),
-            "drive": SCALAR | _types("ball"),
-            "friction": SCALAR | _types("ball"),
+            "limit": _TURNING | _types("distance"),
+            "drive": _TURNING,
+            "friction": _TURNING,
             "damping": MOVING,
             "armature": MOVING,
-            "velocity_limit": SCALAR | _types("ball"),
-            "effort_limit": SCALAR | _types("ball"),
+            "velocity_limit": _TURNING,
+            "effort_limit": _TURNING,
             "compliance": _NONE,
             "mimic": SCALAR,
-            "motion": SCALAR | _types("ball"),
+            "motion": _TURNING,
             "enabled": _NONE,
             "effort": _EFFORT,
             "torsion": SCALAR,
         },
         loop={
-            "limit": SCALAR | _types("ball distance"),
-            "drive": SCALAR | _types("ball"),
-            "friction": SCALAR | _types("ball"),
-            "damping": SCALAR | _types("ball"),
-            "armature": SCALAR | _types("ball"),
-            "velocity_limit": SCALAR | _types("ball"),
-            "effort_limit": SCALAR | _types("ball"),
+            "limit": _TURNING | _types("distance"),
+            "drive": _TURNING,
+            "friction": _TURNING,
+            "damping": _TURNING,
+            "armature": _TURNING,
+            "velocity_limit": _TURNING,
+            "effort_limit": _TURNING,
             "compliance": _ROWS,
             "mimic": SCALAR,
-            "motion": SCALAR | _types("ball"),
+            "motion": _TURNING,
             "enabled": _ROWS,
             "effort": _EFFORT,
             "torsion": SCALAR,

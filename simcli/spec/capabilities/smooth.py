@@ -6,17 +6,17 @@ act on them. The turn of a joint that yields is one, but its gradient is not the
 take. A joint that leads a kinematic body has no rows, so that its motion may be any.
 """
 
+from simcli.joint_types import COORDINATES_OF, Coordinates
 from simcli.spec.capabilities import joint_fields
 from simcli.spec.capabilities.joint_fields import refuse_field
 from simcli.spec.checks.checker import Checker
-from simcli.spec.names import dofs, structure
+from simcli.spec.names import structure
 from simcli.spec.schema.joint import JointSpec
 
 WHO, _INSTEAD = "with generalized_alpha", "use zhong06"
 _SMOOTH = ("drive", "damping", "armature", "compliance", "motion")  # fields of joints
 _ALONG = ("drive", "damping", "armature", "motion")  # those that act along coordinates
 NO_ROWS = ("screw",)  # types whose equations are not of second degree
-STRAIGHT = ("revolute", "prismatic", "cylindrical", "planar")  # displacements and one turn
 
 
 def check_smooth(check: Checker) -> None:
@@ -63,5 +63,4 @@ def _check_forces(check: Checker) -> None:
 
 def is_straight(joint: JointSpec) -> bool:
     """Whether the coordinates of a joint are displacements and at most one turn."""
-    kind = dofs.SAME.get(joint.type, joint.type)
-    return kind in STRAIGHT or (kind == "d6" and joint.dof_kinds.count("A") < 2)
+    return COORDINATES_OF[joint.type] == Coordinates.SCALARS and joint.dof_kinds.count("A") < 2

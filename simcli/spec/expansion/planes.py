@@ -4,6 +4,7 @@ The normal is the first axis of the plane times the second, so that angles turn 
 xy about +z, xz about -y, yz about +x.
 """
 
+from simcli.joint_types import TYPES
 from simcli.spec.schema.joint import JointSpec
 
 PlaneVector = tuple[float, float, float]
@@ -31,7 +32,7 @@ def default_axis(plane: str | None, joint_type: str) -> PlaneVector:
     """
     if plane is None:
         return Z if joint_type == "cable" else X
-    return AXES[plane][0] if joint_type in ("prismatic", "nc_prismatic", "cable") else plane_normal(plane)
+    return AXES[plane][0] if joint_type == "cable" or TYPES[joint_type] == "L" else plane_normal(plane)
 
 
 def axis_of(plane: str | None, joint: JointSpec) -> PlaneVector:

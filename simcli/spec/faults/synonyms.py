@@ -1,5 +1,7 @@
 """Words of other programs and formats (MJCF, URDF, SDF, Drake, PhysX, textbooks) and what they are called here."""
 
+from simcli.joint_types import JOINT_TYPES
+
 # Keys: word to the keys or dotted paths that mean it, the likeliest first. A path that begins with a section is the
 # place in the file; any other is meant from the mapping in which the word stands.
 KEYS: dict[str, tuple[str, ...]] = {
@@ -94,12 +96,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 # Values of keys with a few words to choose from, and names of the world.
 VALUES: dict[str, tuple[str, ...]] = {
-    "hinge": ("revolute",), "rotational": ("revolute",), "rotary": ("revolute",), "continuous": ("revolute",),
-    "pin": ("revolute",), "slide": ("prismatic",), "slider": ("prismatic",), "linear": ("prismatic",),
-    "translational": ("prismatic",), "spherical": ("ball",), "socket": ("ball",), "ball_socket": ("ball",),
-    "weld": ("fixed",), "welded": ("fixed",), "rigid": ("fixed",), "freejoint": ("free",), "floating": ("free",),
-    "freeflyer": ("free",), "6dof": ("free",), "rope": ("distance", "spring"), "rod": ("distance",),
-    "cardan": ("universal",), "hooke": ("universal",), "helical": ("screw",), "generic": ("d6",), "beam": ("cable",),
+    **{word: (name,) for name, entry in JOINT_TYPES.items() for word in entry.words}, "rope": ("distance", "spring"),
     "cube": ("box",), "cuboid": ("box",), "pill": ("capsule",), "half_space": ("plane",), "halfspace": ("plane",),
     "ground": ("plane", "world"), "hfield": ("heightfield",), "terrain": ("heightfield",), "trimesh": ("mesh",),
     "ellipse": ("ellipsoid",), "tube": ("cylinder",), "spring_damper": ("spring",), "tsda": ("spring",),

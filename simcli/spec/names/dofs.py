@@ -1,4 +1,4 @@
-"""What the spec must know of joint types: what joint_types.py says, which keys they take, the units of their numbers."""
+"""What the spec must know of joint types: what joint_types.py says, and the units of their numbers."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,11 @@ from simcli.joint_types import (
     AXIS,
     COORDINATES_OF,
     GEARED,
+    IN_PLANE,
     NEVER_TREE,
     NO_DOFS,
     NO_LIMITS,
+    ONLY,
     ORBITAL,
     RIBLE,
     ROWS_ONLY,
@@ -24,6 +26,7 @@ __all__ = [
     "DOF_UNITS",
     "FRAMES_ONLY",
     "GEARED",
+    "IN_PLANE",
     "NEVER_TREE",
     "NO_DOFS",
     "NO_LIMITS",
@@ -40,29 +43,8 @@ __all__ = [
     "units",
 ]
 
-# Keys that only some types take, beyond those that all take.
-ONLY: dict[str, frozenset[str]] = {
-    "axis": AXIS,
-    "axes": frozenset(("d6", "universal")),
-    "pitch": frozenset(("screw",)),
-    "length": frozenset(("distance", "cable")),
-    **{
-        key: frozenset(("cable",))
-        for key in (
-            "stretch",
-            "bend",
-            "twist",
-            "stretch_damping",
-            "bend_damping",
-            "twist_damping",
-            "youngs",
-            "poisson",
-            "radius",
-        )
-    },
-}
 ACTING = ("drive", "friction", "damping", "armature", "velocity_limit", "motion")
-FRAMES_ONLY = frozenset(("distance", "cable")) | ORBITAL  # two anchors that need not meet
+FRAMES_ONLY = ONLY["length"] | ORBITAL  # two anchors that need not meet
 
 
 def kinds(type_name: str, n_linear: int = 0, n_angular: int = 0) -> str:

@@ -27,8 +27,8 @@ class Moments:
     """
 
     def __init__(self, subject: ViewSubject):
-        self._subject = subject
-        self.time = subject.motion().time
+        self._path, self._motion = subject.path, subject.motion()
+        self.time = self._motion.time
         self._last = self._last_frames()
 
     def at(self, time: float) -> _Array:
@@ -43,7 +43,7 @@ class Moments:
         first, last = float(self.time[0]), float(self.time[-1])
         lean = _SAME * (last - first)
         if not first - lean <= time <= last + lean:
-            raise UsageError(f"--time {time:g}: {self._subject.path} holds {first:g} to {last:g} s")
+            raise UsageError(f"--time {time:g}: {self._path} holds {first:g} to {last:g} s")
         after = min(bisect_left(self.time, time - lean), len(self.time) - 1)
         if self.time[after] <= time + lean or not after:
             return self._frames(after, after)[0]
@@ -64,7 +64,7 @@ class Moments:
         return rows
 
     def _read(self, first: int, last: int) -> _Array:
-        return np.concatenate([poses for _, poses in self._subject.motion(slice(first, last + 1)).blocks()])
+        return self._motion.frames(first, last + 1)
 
     def _last_frames(self) -> list[int]:
         """The last frame of each world that has poses; worlds end once."""

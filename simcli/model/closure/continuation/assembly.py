@@ -104,7 +104,8 @@ def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) 
     while todo.any():
         worlds = np.flatnonzero(todo.any(axis=1))
         some = None if blocked is None else blocked[worlds]
-        part = _Assembly(closer.of_worlds(worlds), wishes.of_worlds(worlds, problem.lead), todo[worlds], some)
+        own = closer if len(worlds) == problem.lead else closer.of_worlds(worlds)
+        part = _Assembly(own, wishes.of_worlds(worlds, problem.lead), todo[worlds], some)
         part.put_into(found, portion[worlds])
         todo[worlds], blocked = part.rest, np.zeros(todo.shape, bool)
         blocked[worlds] = part.blocked

@@ -271,7 +271,8 @@ class Closer:
         if g not in look.found:
             (rows, dofs), problem = self.groups[g], self.problem
             J = gradients(problem.entries, look.chart, look.gaps, rows, dofs)
-            look.found[g] = J * (problem.acts & problem.tells_place)[:, rows, None]
+            acts = (problem.acts & problem.tells_place)[:, rows, None]
+            look.found[g] = J if acts.all() else J * acts
         return look.found[g]
 
     def direction(self, look: Probe, masses: dict[int, Array], free: Array, todo: Array, pull: Array,
@@ -294,14 +295,14 @@ class Closer:
             if not len(worlds):
                 continue
             beside = (step if given is None else given)[:, dofs]
-            J, M, may, asked, beside = (in_worlds(one, worlds) for one in (
-                self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside))  # fmt: skip
+            J, M, may, asked, beside = _of_some(
+                worlds, self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside)  # fmt: skip
             push, asked = columns_times(M, beside), asked - columns_times(J, np.where(may, 0.0, beside))
             for mine in alike(may):
                 k = np.flatnonzero(may[mine[0]])
                 if len(k):
-                    own = (J[:, :, k], M[:, k][:, :, k], push[:, k], asked)
-                    x = least_motion(*(in_worlds(one, mine) for one in own), evenly)
+                    own = _of_some(mine, J[:, :, k], M[:, k][:, :, k], push[:, k], asked)
+                    x = least_motion(*own, evenly)
                     step[np.ix_(worlds[mine], dofs[k])] = x
         return step
 
@@ -383,6 +384,11 @@ class Closer:
         if part.any():
             kept = self.look(found, goal)
         return found, kept, part
+
+
+def _of_some(worlds: Array, *arrays: Array) -> list[Array]:
+    """Rows of some worlds, (n,) in their order, of arrays (W, ...); the arrays themselves where these are all."""
+    return [one if len(worlds) == len(one) else in_worlds(one, worlds) for one in arrays]
 
 
 def alike(patterns: Array) -> list[Array]:

@@ -93,6 +93,36 @@ class _Progress:
         return _Progress(*found)
 
 
+@dataclass
+class _Aim:
+    """Where the next step of worlds would like to go.
+
+    Attributes:
+        tangent: [m, rad], (W, NV), of one unit.  size: [rad, or lengths of the loop], (W, G), its size.
+        stride: (W, G), units that the step would like to go.
+        angle: (W, R), of the posture there.
+        gradients: of the rows there, (W, m, n), of groups that go on.
+    """
+
+    tangent: Array
+    size: Array
+    stride: Array
+    angle: Array
+    gradients: dict[int, Array]
+
+    def of_worlds(self, worlds: Array) -> "_Aim":
+        """That of some worlds."""
+        own = (in_worlds(one, worlds) for one in (self.tangent, self.size, self.stride, self.angle))
+        return _Aim(*own, {g: in_worlds(J, worlds) for g, J in self.gradients.items()})
+
+    def with_worlds(self, worlds: Array, other: "_Aim") -> None:
+        """Take those of some worlds from another one."""
+        for name in ("tangent", "size", "stride", "angle"):
+            getattr(self, name)[worlds] = getattr(other, name)
+        for g, J in other.gradients.items():
+            self.gradients[g][worlds] = J
+
+
 def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array,
            wanted: Array) -> tuple[Configuration, Array]:  # fmt: skip
     """Move what is held, the loops closed.
@@ -115,7 +145,7 @@ def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], hel
     far = np.where(far > 0.0, far, 1.0)
     lead, change = _per_unit(closer, far, lead, closer.group_of_row), _per_unit(closer, far, change, closer.group_of_dof)
     course = _Course(goals[0], lead, held, change)
-    end = _walk(closer, course, _with_others(closer, course, _Progress.at(start, wanted), far), far)
+    end = _walk(closer, course, *_with_others(closer, course, _Progress.at(start, wanted), far), far)
     return end.posture, np.where(wanted & (end.done < far), end.done / far, 1.0)
 
 
@@ -125,42 +155,41 @@ def _per_unit(closer: Closer, far: Array, change: Array, places: Array) -> Array
     return np.where(units > 0.0, change / np.where(units > 0.0, units, 1.0), 0.0)
 
 
-def _walk(closer: Closer, course: _Course, now: _Progress, far: Array) -> _Progress:
-    """Go on to the end of the way, `far` units, (W, G), or as far as it leads."""
+def _walk(closer: Closer, course: _Course, now: _Progress, aim: _Aim | None, far: Array) -> _Progress:
+    """Go on to the end of the way, `far` units, (W, G), or as far as it leads; the first aim may be known."""
     look = None
     while now.todo.any():
         if closer.is_few(now.todo):
             some = np.flatnonzero(now.todo.any(axis=1))
-            end = _walk(closer.of_worlds(some), course.of_worlds(some), now.of_worlds(some), in_worlds(far, some))
+            end = _walk(closer.of_worlds(some), course.of_worlds(some), now.of_worlds(some), aim and aim.of_worlds(some),
+                        in_worlds(far, some))  # fmt: skip
             return now.with_worlds(some, end)
-        look = look or closer.look(now.posture, course.goal_at(closer, now.done))
-        x, size, stride = _aimed(closer, course, now, look)
-        now, look = _stepped(closer, course, now, look, x, size, stride, far)
-        now.todo = now.todo & (now.done < far)
+        now, look = _stepped(closer, course, now, aim or _aimed(closer, course, now, look), far)
+        now.todo, aim = now.todo & (now.done < far), None
     return now
 
 
-def _aimed(closer: Closer, course: _Course, now: _Progress, look: Probe) -> tuple[Array, Array, Array]:
-    """The tangent, its size, and the units that the next step would like to go."""
+def _aimed(closer: Closer, course: _Course, now: _Progress, look: Probe | None) -> _Aim:
+    """Where the next step would like to go; None: what is found there is to be looked for."""
+    look = look or closer.look(now.posture, course.goal_at(closer, now.done))
     mass = closer.mass(look.chart, now.todo)
     x = closer.direction(look, mass, ~course.held, now.todo, course.lead, course.change) + course.change
     size = closer.sizes(x)
-    return x, size, now.stride / np.maximum(size, 1e-300)
+    return _Aim(x, size, now.stride / np.maximum(size, 1e-300), look.gaps.angle, look.found)
 
 
-def _stepped(closer: Closer, course: _Course, now: _Progress, look: Probe, x: Array, size: Array, stride: Array,
-             far: Array) -> tuple[_Progress, Probe | None]:  # fmt: skip
+def _stepped(closer: Closer, course: _Course, now: _Progress, aim: _Aim, far: Array) -> tuple[_Progress, Probe | None]:
     """A step on, or none and a shorter stride; what is found there, if that is known."""
     todo, rest = now.todo, far - now.done
-    ahead = np.minimum(rest, stride)
-    step = x * closer.spread(ahead * todo, closer.group_of_dof)
-    length = ahead * size
+    ahead = np.minimum(rest, aim.stride)
+    step = aim.tangent * closer.spread(ahead * todo, closer.group_of_dof)
+    length = ahead * aim.size
     near = _NEAR * length + OPEN_LOOP
-    there = Configuration(moved(closer.problem.model.links, now.q, step), look.gaps.angle)
+    there = Configuration(moved(closer.problem.model.links, now.q, step), aim.angle)
     goal = course.goal_at(closer, now.done + ahead * todo)
     there, seen, way = closer.close(there, goal, ~course.held, todo, _ROUGH, _CORRECTIONS, most=near)
     good = todo & (seen.gap <= OPEN_LOOP) & (way <= near)
-    good &= ~is_turned(closer, look, seen, course.held, good & (length > _CROSSING))
+    good &= ~is_turned(closer, aim.gradients, seen, course.held, good & (length > _CROSSING))
     posture = closer.taken(now.posture, there, good)
     done = np.where(good, np.where(ahead >= rest, far, now.done + ahead), now.done)
     longer = np.where(way <= _STRAIGHT * length, length * now.growth, np.minimum(length * now.growth, _STRIDE))
@@ -177,46 +206,46 @@ class _Route:
 
     def __init__(self, closer: Closer, course: _Course, begun: _Progress):
         self.closer, self.course, self.now, self.look = closer, course, begun, None
-        self.stations: list[tuple[_Progress, Array]] = []  # where a step begins, and the units that it goes
+        self.stations: list[tuple[_Progress, _Aim]] = []  # where a step begins, and where it goes
 
     def reach(self, far: Array) -> None:
         """Go on as far as ways of some units, (W, G), need it."""
         while not (self.stations and self._is_beyond(far)):
-            look = self.look or self.closer.look(self.now.posture, self.course.goal_at(self.closer, self.now.done))
-            x, size, stride = _aimed(self.closer, self.course, self.now, look)
-            self.stations.append((self.now, stride))
+            aim = _aimed(self.closer, self.course, self.now, self.look)
+            self.stations.append((self.now, aim))
             if self.now.todo.any():
-                self.now, self.look = _stepped(self.closer, self.course, self.now, look, x, size, stride,
-                                               np.full(far.shape, np.inf))  # fmt: skip
+                self.now, self.look = _stepped(self.closer, self.course, self.now, aim, np.full(far.shape, np.inf))
 
     def _is_beyond(self, far: Array) -> bool:
-        last, stride = self.stations[-1]
-        return not (last.todo & (far - last.done > stride)).any()
+        last, aim = self.stations[-1]
+        return not (last.todo & (far - last.done > aim.stride)).any()
 
-    def left(self, which: Array, far: Array) -> _Progress:
+    def left(self, which: Array, far: Array) -> tuple[_Progress, _Aim]:
         """Where worlds leave it for their last step, or where it ends.
 
         Args:
             which: (n,), the one of its worlds that each of them goes with.
             far: (n, G), units of their ways.
         """
-        found, waits = self.stations[0][0].of_worlds(which), np.ones(len(which), bool)
-        for station, stride in self.stations:
+        found, ahead = (one.of_worlds(which) for one in self.stations[0])
+        waits = np.ones(len(which), bool)
+        for station, aim in self.stations:
             todo, rest = in_worlds(station.todo, which), far - in_worlds(station.done, which)
-            leaves = waits & ((todo & (rest <= in_worlds(stride, which))).any(axis=1) | ~todo.any(axis=1))
+            leaves = waits & ((todo & (rest <= in_worlds(aim.stride, which))).any(axis=1) | ~todo.any(axis=1))
             some = np.flatnonzero(leaves)
             if len(some):
                 found = found.with_worlds(some, station.of_worlds(which[some]))
+                ahead.with_worlds(some, aim.of_worlds(which[some]))
                 waits &= ~leaves
-        return found
+        return found, ahead
 
 
-def _with_others(closer: Closer, course: _Course, begun: _Progress, far: Array) -> _Progress:
-    """Where worlds are after the steps that they share with others."""
+def _with_others(closer: Closer, course: _Course, begun: _Progress, far: Array) -> tuple[_Progress, _Aim | None]:
+    """Where worlds are after the steps that they share with others, and where they go from there; None: not known."""
     everything = (course.goal, course.lead, course.held, course.change, begun.q, begun.angle, begun.todo, closer.reach)
     first, which = closer.distinct(everything)
     if first is None:
-        return begun
+        return begun, None
     key = ("route", *(in_worlds(one, first).tobytes() for one in everything))
     if key not in closer.known:
         closer.known[key] = _Route(closer.of_worlds(first), course.of_worlds(first), begun.of_worlds(first))
@@ -226,12 +255,12 @@ def _with_others(closer: Closer, course: _Course, begun: _Progress, far: Array) 
     return route.left(which, far)
 
 
-def is_turned(closer: Closer, before: Probe, after: Probe, held: Array, wanted: Array) -> Array:
+def is_turned(closer: Closer, before: dict[int, Array], after: Probe, held: Array, wanted: Array) -> Array:
     """Whether the gradients along what is free have changed their orientation, (W, G): det(J_before' J_after) < 0.
 
     Args:
         closer: of the problem.
-        before: at a posture.
+        before: gradients of the groups at a posture, (W, m, n).
         after: at another one.
         held: (W, NV) bool.
         wanted: (W, G) bool, groups that are asked for.
@@ -242,7 +271,7 @@ def is_turned(closer: Closer, before: Probe, after: Probe, held: Array, wanted: 
         if not len(worlds):
             continue
         may = ~in_worlds(held[:, dofs], worlds)
-        J, K = (in_worlds(closer.gradients(look, g), worlds) * may[:, None] for look in (before, after))
+        J, K = (in_worlds(one, worlds) * may[:, None] for one in (before[g], closer.gradients(after, g)))
         product = np.zeros((len(worlds), len(dofs), len(dofs)), order="F")
         for r in range(J.shape[1]):
             product += J[:, r, :, None] * K[:, r, None, :]

@@ -115,6 +115,9 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
 
 def _principal_moments(rows: np.ndarray) -> np.ndarray:
     """Rising, (..., 3), of an inertia by rows, (..., 9)."""
+    moments = rows[..., ::4]
+    if np.isfinite(moments).all() and not np.delete(rows, (0, 4, 8), axis=-1).any():
+        return np.sort(moments, axis=-1)
     return np.linalg.eigvalsh(rows.reshape(*rows.shape[:-1], 3, 3))
 
 
@@ -288,8 +291,8 @@ def _massless_and_free_to_turn(check: Checker, tree: structure.Tree) -> None:
     for name in structure.leaves(spec, tree):
         body = spec.bodies[name]
         joint = of_child.get(name)
-        kind = "free" if name in free else joint.type if joint else ""
-        if body.inertia is None or body.kinematic or kind not in ("free", "ball", "distance"):
+        kind = "free" if name in free else dofs.SAME.get(joint.type, joint.type) if joint else "fixed"
+        if body.inertia is None or body.kinematic or not dofs.has_quaternion(dofs.COORDINATES_OF[kind]):
             continue
         low, high = _spread_of(check, body.inertia)
         if high <= 0.0 or (kind == "free" and 0 <= low <= VANISHING * high):

@@ -11,24 +11,6 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm
 
-_TYPES = frozenset(
-    (
-        "fixed",
-        "revolute",
-        "prismatic",
-        "planar",
-        "distance",
-        "d6",
-        "cable",
-        "nc_fixed",
-        "nc_revolute",
-        "nc_prismatic",
-        "nc_planar",
-        "nc_planar_revolute",
-        "nc_orbital",
-        "nc_orbital_revolute",
-    )
-)  # that fit in
 _FLAT = ("natural", "maximal")  # solvers whose bodies have no coordinates across the plane
 _OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
 
@@ -88,16 +70,15 @@ def _loads_across(check: Checker, normal: int) -> Iterator[tuple[str, str]]:
 
 def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:
     path = f"joints.{name}"
-    if joint.type not in _TYPES:
-        turns = ("ball", "universal", "cylindrical", "screw", "nc_spherical", "nc_universal", "nc_cylindrical")
-        hint = "use revolute" if joint.type in turns else "use planar"
+    if joint.type not in dofs.IN_PLANE:
+        hint = "use planar" if joint.type in dofs.ORBITAL or dofs.TYPES[joint.type].count("L") > 1 else "use revolute"
         _fault(check, plane, f"a `{joint.type}` joint moves out of it", f"{path}.type", hint)
         return
     _point(check, plane, joint.at, f"{path}.at")
     for key in ("parent_frame", "child_frame"):
         _pose(check, plane, getattr(joint, key), f"{path}.{key}")
     if joint.axis is not None and joint.type in dofs.AXIS and joint.type != "cable":
-        (_point if joint.type in ("prismatic", "nc_prismatic") else _along)(check, plane, joint.axis, f"{path}.axis")
+        (_point if dofs.TYPES[joint.type] == "L" else _along)(check, plane, joint.axis, f"{path}.axis")
     for group, inside in (("linear", _point), ("angular", _along)):
         for index, entry in enumerate(getattr(joint.axes, group) if joint.axes else ()):
             inside(check, plane, entry.axis, f"{path}.axes.{group}[{index}]")
