@@ -60,7 +60,7 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
         seen.append([d for _, d, _ in own])
     row, dof, on_b = np.array(found, int).reshape(-1, 3).T
     on_b, form = on_b.astype(bool), rows.form[row]
-    anchors = np.stack((meter.couple[row], ~on_b & (form == Form.MEET), dof))
+    anchors = np.stack((meter.anchor_pair[row], ~on_b & (form == Form.MEET), dof))
     _, first, which = np.unique(anchors, axis=1, return_index=True, return_inverse=True)
     turns = np.isin(form, TURNING)
     return Entries(row, dof, on_b, first[which.reshape(-1)], ~turns, turns | (form == Form.PITCH), geared, seen)
