@@ -391,7 +391,7 @@ def test_text_of_a_page():
     text = str(codes.code_page("SC204"))
     assert text.startswith("SC204: An unknown key\n")
     assert "mas: 1.0" in text
-    assert "Mended:" in text
+    assert "Fixed:" in text
 
 
 # Every section is named from others: by entry, by path, by pattern.
