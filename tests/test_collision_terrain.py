@@ -380,6 +380,6 @@ def test_shapes_that_touch_nothing_are_named_and_warned_of_where_contact_is_aske
     named = ["a/s"] if "world" in words else ["a/s", "b/s"]
     assert file["idle_shapes"] == named
     told = [fault["message"] for fault in file["faults"] if fault["code"] == "SC486"]
-    assert told == ([f"{', '.join(f'`{name}`' for name in idle)} can touch nothing"] if idle else [])
+    assert told == ([f"{', '.join(f'`{name}`' for name in idle)} cannot touch anything"] if idle else [])
     assert run_command(["show", str(path), "--tree"], debug=False, as_json=False) == Exit.OK
-    assert f"shapes that can touch nothing: {', '.join(named)}" in capsys.readouterr().out
+    assert f"shapes that cannot touch anything: {', '.join(named)}" in capsys.readouterr().out

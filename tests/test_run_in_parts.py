@@ -134,7 +134,7 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     before = plan.read_text()
     for damage in ("", "{", "[]", '{"size": "many"}', '{"size": 0}'):
         plan.write_text(damage)
-        with pytest.raises(OutputError, match=r"its plan.json is damaged; begin anew with --restart"):
+        with pytest.raises(OutputError, match=r"its plan.json is damaged; start again with --restart"):
             execute(scene, "stopped.h5", resume=True)
     plan.write_text(before)
     monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)  # now all would fit

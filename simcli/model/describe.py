@@ -109,7 +109,7 @@ def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
     lines += ["closing loops:", *closing] if closing else []
     idle = idle_names(model) if joints is None else []
-    return lines + ([f"shapes that can touch nothing: {', '.join(idle)}"] if idle else [])
+    return lines + ([f"shapes that cannot touch anything: {', '.join(idle)}"] if idle else [])
 
 
 def idle_names(model: Model) -> list[str]:

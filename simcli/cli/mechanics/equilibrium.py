@@ -37,10 +37,10 @@ Unknown = Annotated[
 ]
 _Output = Annotated[
     Path | None,
-    output_option("Write .yaml, the scene at rest, of --initial the block alone; or .json.", show_default=False),
+    output_option("File to write: .yaml, the scene at rest (with --initial only that block), or .json.", show_default=False),
 ]
 Least = Annotated[
-    float, typer.Option("--least-tension", metavar="N", min=0.0, help="Of --unknown: tension of slack springs, at least.")
+    float, typer.Option("--least-tension", metavar="N", min=0.0, help="With --unknown: least tension of slack springs.")
 ]
 
 

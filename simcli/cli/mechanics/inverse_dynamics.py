@@ -8,8 +8,8 @@ from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SetValues
 from simcli.errors import Exit
 
-_WITHOUT_CONTACTS = ("shapes of the scene can touch: `id` knows no forces of contacts, so that where they act the efforts "
-                     "hold these too, and differ from the recorded ones by them")  # fmt: skip
+_WITHOUT_CONTACTS = ("shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
+                     "contain them, and differ from the recorded ones by them")  # fmt: skip
 
 
 def id(

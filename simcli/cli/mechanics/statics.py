@@ -74,7 +74,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:
-            found.notes.append("events of the scene come later than its start, and are not looked at")
+            found.notes.append("events of the scene come after its start, and are ignored")
         yield found
         found.close()
 

@@ -72,7 +72,7 @@ def idle_faults(document, spec, model) -> list[Fault]:
     owner, key = _owner(model, idle[0])
     place = document.where(f"world.shapes.{key}" if owner == WORLD_NAME else f"bodies.{owner}.shapes.{key}")
     more = f" and {len(idle) - _SHOWN} more" if len(idle) > _SHOWN else ""
-    text = f"{', '.join(f'`{model.shapes.name[s]}`' for s in idle[:_SHOWN])}{more} can touch nothing"
+    text = f"{', '.join(f'`{model.shapes.name[s]}`' for s in idle[:_SHOWN])}{more} cannot touch anything"
     hint = "look at joints, `layers` and `contact.exclude`, or write collide: false"
     return [Fault("SC486", text, place, hint, "warning")]
 
