@@ -107,7 +107,7 @@ def planned_size(job: Job) -> int:
         raise OutputError(f"{folder}: its {_PLAN} is damaged; start again with --restart")
     for name, value in _asked(job).items():
         if asked[name] != value:
-            raise OutputError(f"{folder}: holds parts of a run with a different --{name}; use the same value, or start again "
+            raise OutputError(f"{folder}: has parts of a run with a different --{name}; use the same value, or start again "
                               "with --restart")  # fmt: skip
     return size
 
