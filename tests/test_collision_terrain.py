@@ -345,7 +345,7 @@ def test_check_of_affine_bodies_says_what_ends_their_worlds(tmp_path, capsys):
 def test_check_looks_at_all_worlds_and_heeds_margins_joints_and_switches(tmp_path, capsys):
     batch = "batch: {worlds: 3, vary: {params.x: {list: [0.5, 0.15, 0.19]}}}"
     _, told, _ = checked(tmp_path, capsys, more=batch)
-    assert "by 0.05 m at the start in 2 of 3 worlds, deepest in number 1" in told["SC485"]["message"]
+    assert "by 0.05 m at the start in 2 of 3 worlds, deepest in world 1" in told["SC485"]["message"]
     for more, margin, x, is_told in (
         ("", ", margin: 0.03", 0.25, False), ("", ", margin: 0.03", 0.19, True), ("", "", 0.2, False),
         ("joints: {j: {type: ball, parent: a, child: b}}", "", 0.15, False),

@@ -206,7 +206,7 @@ def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[st
     width = max((len(one["joint"]) for one in data["joints"]), default=0)
     for one in data["joints"]:
         place = "tree" if one["in_tree"] else "loop"
-        lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  rows {one['rows']}")
+        lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  equations {one['rows']}")
     for one in data["redundant"]:
         among = f", given {', '.join(one['with'])}" if one["with"] else ""
         several = "s" if one["rows"] > 1 else ""

@@ -43,7 +43,7 @@ def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None,
     for k, b in weightless(model, bodies):
         name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
-        message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
+        message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and the bodies attached to it)"
         if name in locked:
             message, hint = f"joint `{name}` begins at gimbal lock, where two of its axes are one", ADVICE
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"

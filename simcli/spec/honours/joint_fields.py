@@ -156,7 +156,7 @@ REFUSED_FORMS: tuple[RefusedForm, ...] = (
 WORDS = {
     "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
     "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
-    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch", "effort": "an effort",
+    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "switching by `enabled`", "effort": "an effort",
     "torsion": "a torsion spring",
 }  # fmt: skip
 

@@ -218,7 +218,7 @@ def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
     """
     spec = check.spec
     if check.has("solver.contact"):
-        refuse_field(check, f"how contacts are solved{who}", "solver.contact", instead, True)
+        refuse_field(check, f"contact options{who}", "solver.contact", instead, True)
     if "contacts" in spec.output.channels:
         where = f"output.channels[{spec.output.channels.index('contacts')}]"
         refuse_field(check, f"the channel `contacts`{who}", where, instead)
