@@ -448,7 +448,7 @@ def test_what_falls_has_no_equilibrium(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (("modes", "rod.yaml", "--set", "joints.pin.friction=0.1"), Exit.SCENE, "error[SC607]: joint `pin` has dry friction"),
+        (("modes", "rod.yaml", "--set", "joints.pin.friction=0.1"), Exit.SCENE, "[SC607]: joint `pin` has dry friction"),
         (("modes", "rod.yaml", "--world", "2"), Exit.USAGE, "--world 2: the batch has worlds 0 to 1"),
         (("modes", "rod.yaml", "--at", "initial", "--stable"), Exit.USAGE, "--stable"),
         (("modes", "rod.yaml", "--at", "0.5"), Exit.USAGE, "write search or initial"),

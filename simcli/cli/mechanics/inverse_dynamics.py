@@ -22,7 +22,7 @@ def id(
     at: shared.AtTime = [],  # noqa: B006
     world: shared.WorldNumbers = None,
     external: Annotated[
-        bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
+        bool, typer.Option("--external/--no-external", help="Include the scene's springs, cables and wrenches.")
     ] = True,
     differentiate: Annotated[
         Literal["spline", "cubic"] | None,

@@ -28,7 +28,7 @@ class StudyPlace(StrEnum):
 StudyAt = Annotated[
     StudyPlace, typer.Option("--at", help="search: the equilibrium near the initial state; initial: that state itself.")
 ]
-Stable = Annotated[bool, typer.Option("--stable", help="Go down in energy to a stable equilibrium.")]
+Stable = Annotated[bool, typer.Option("--stable", help="Minimise the energy to find a stable equilibrium.")]
 World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World of the batch. Default: the first.")]
 
 

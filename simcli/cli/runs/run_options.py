@@ -94,9 +94,9 @@ WantedError = Annotated[
     typer.Option("--wanted", metavar="E", help="With --error-estimate: the step for an error of E, in SI units."),
 ]
 LivePage = Annotated[
-    bool, typer.Option("--view", help="Say the address of a page, on this machine, that grows with the run.")
+    bool, typer.Option("--view", help="Print the address of a page on this machine that shows the run as it grows.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run, and how large its output would be.")]
 NoWords = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Verbosity = Annotated[int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Say more.")]
 
