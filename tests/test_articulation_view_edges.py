@@ -143,13 +143,13 @@ def test_a_recorded_frame_is_a_state(tmp_path, device):
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"pattern": "wing"}, KeyError, "'wing' fits no articulation"),
+        ({"pattern": "wing"}, KeyError, "'wing' matches no articulation"),
         ({"pattern": "*"}, ValueError, "differ"),
         ({"pattern": [2, 0]}, ValueError, "do not ascend"),
         ({"pattern": [9]}, KeyError, "no number 9"),
         ({"pattern": 0}, ValueError, "no pattern"),
-        ({"include_joints": ["joint1", "elbw"]}, KeyError, "'elbw' fits no joint"),
-        ({"include_links": "wing"}, KeyError, "'wing' fits no link"),
+        ({"include_joints": ["joint1", "elbw"]}, KeyError, "'elbw' matches no joint"),
+        ({"include_links": "wing"}, KeyError, "'wing' matches no link"),
         ({"include_joint_types": ["revolut"]}, ValueError, "did you mean `revolute`"),
         ({"exclude_joint_types": [99]}, ValueError, "99 is no joint type"),
         ({"include_joints": 3}, ValueError, "no pattern"),

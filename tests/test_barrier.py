@@ -384,11 +384,11 @@ SOLVER = "solver: {type: affine, dt: 0.01}\n"
     ("contact: {pairs: [{a: ball, b: ground, restitution: 0.1}]}\n" + SOLVER, "restitution"),
     ("contact: {pairs: [{a: ball, b: ground, rolling_friction: 1e-3}]}\n" + SOLVER, "rolling friction"),
     ("contact: {pairs: [{a: ball, b: ground, torsional_friction: 1e-3}]}\n" + SOLVER, "torsional friction"),
-    ("contact: {pairs: [{a: ball, b: ground, friction: 0.3, friction_static: 0.5}]}\n" + SOLVER, "friction at rest"),
+    ("contact: {pairs: [{a: ball, b: ground, friction: 0.3, friction_static: 0.5}]}\n" + SOLVER, "static friction"),
     ("contact: {enabled: true}\nsolver: {type: affine, dt: 0.01, precision: float32}\n", "single precision"),
-    ("contact: {pairs: [{a: ball, b: ground, d_hat: 1 mm}]}\nsolver: {type: maximal, dt: 0.01}\n", "barrier of a pair"),
+    ("contact: {pairs: [{a: ball, b: ground, d_hat: 1 mm}]}\nsolver: {type: maximal, dt: 0.01}\n", "`d_hat` of a pair"),
     ("contact: {pairs: [{a: ball, b: ground, barrier_stiffness: 1e9}]}\nsolver: {type: maximal, dt: 0.01}\n",
-     "stiffness of a barrier"),
+     "`barrier_stiffness` of a pair"),
 ])  # fmt: skip
 def test_what_the_barrier_does_not_know_is_refused_by_name(text, words):
     found = faults_of(text, START)

@@ -147,7 +147,7 @@ def test_solvers_agree(device, solver):
 
 
 @pytest.mark.parametrize(("solver", "words"), [
-    ("{type: affine}", "the affine solver does not honour a force of type `bushing`"),
+    ("{type: affine}", "the affine solver does not support a force of type `bushing`"),
 ])  # fmt: skip
 def test_who_does_not_honour_it_says_so(solver, words):
     with pytest.raises(SceneError) as refused:

@@ -396,7 +396,7 @@ def test_frames_that_do_not_rise_are_damage_wherever_they_stand(monkeypatch):
         for order in (1, -1):
             runs = Instants(range(12), 1e-3), Instants(range(3), 1e-3)
             runs[0].column("frames/step")[k] = 0
-            with pytest.raises(FileError, match="/frames/step does not rise"):
+            with pytest.raises(FileError, match="/frames/step does not increase"):
                 pair_frames(*runs[::order], Align.STEP)
 
 

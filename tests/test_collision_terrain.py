@@ -345,7 +345,7 @@ def test_check_of_affine_bodies_says_what_ends_their_worlds(tmp_path, capsys):
 def test_check_looks_at_all_worlds_and_heeds_margins_joints_and_switches(tmp_path, capsys):
     batch = "batch: {worlds: 3, vary: {params.x: {list: [0.5, 0.15, 0.19]}}}"
     _, told, _ = checked(tmp_path, capsys, more=batch)
-    assert "by 0.05 m at the start in 2 of 3 worlds, deepest in number 1" in told["SC485"]["message"]
+    assert "by 0.05 m at the start in 2 of 3 worlds, deepest in world 1" in told["SC485"]["message"]
     for more, margin, x, is_told in (
         ("", ", margin: 0.03", 0.25, False), ("", ", margin: 0.03", 0.19, True), ("", "", 0.2, False),
         ("joints: {j: {type: ball, parent: a, child: b}}", "", 0.15, False),
@@ -380,6 +380,6 @@ def test_shapes_that_touch_nothing_are_named_and_warned_of_where_contact_is_aske
     named = ["a/s"] if "world" in words else ["a/s", "b/s"]
     assert file["idle_shapes"] == named
     told = [fault["message"] for fault in file["faults"] if fault["code"] == "SC486"]
-    assert told == ([f"{', '.join(f'`{name}`' for name in idle)} can touch nothing"] if idle else [])
+    assert told == ([f"{', '.join(f'`{name}`' for name in idle)} cannot touch anything"] if idle else [])
     assert run_command(["show", str(path), "--tree"], debug=False, as_json=False) == Exit.OK
-    assert f"shapes that can touch nothing: {', '.join(named)}" in capsys.readouterr().out
+    assert f"shapes that cannot touch anything: {', '.join(named)}" in capsys.readouterr().out

@@ -308,7 +308,7 @@ bodies:
 WRONG = {
     "nobody has a grain": (", grain: [1, 1, 0]", "", "SC665", "none of them"),
     "both have one": ("material: wood", "material: wood, grain: [1, 0, 0]", "SC665", "both have"),
-    "a grain for nothing": (", friction_across: 0.6", "", "SC665", "does nothing"),
+    "a grain for nothing": (", friction_across: 0.6", "", "SC665", "has no effect"),
     "no direction": ("[1, 1, 0]", "[0, 0, 0]", "SC456", "zero"),
     "a floor without one": ("type: plane", "type: plane, normal: [0, 0, 0]", "SC456", "zero"),
     "a floor without size": ("type: plane", "type: box, size: [1, 0, 1]", "SC231", "larger than 0"),
@@ -350,7 +350,7 @@ def test_params_that_others_make_matter_may_vary(tmp_path):
     vary = "batch: {worlds: 2, vary: {params.v: {list: [0, 2]}, params.phi: {list: [0, 1]}}}\n"
     read_model(tmp_path, text + vary)
     unused = BOX_SCENE.replace("simcli: 1", "simcli: 1\nparams: {phi: 0}")
-    with pytest.raises(SceneError, match=r"`params.phi` changes nothing"):
+    with pytest.raises(SceneError, match=r"`params.phi` has no effect"):
         read_model(tmp_path, unused + vary.replace("params.v: {list: [0, 2]}, ", ""))
 
 

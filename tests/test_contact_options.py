@@ -569,7 +569,7 @@ def test_a_wheel_rolls_on_the_floor_or_slips(capfd, tmp_path, slip, mass):
 def test_what_touches_without_pressing_is_refused_by_name(capfd, tmp_path):
     code, _, said = asked(capfd, tmp_path, WHEEL.replace("WALL", "-0.1"), "modes")
     assert code == Exit.NEGATIVE
-    assert "`wall` and `wheel/s` touch without pressing" in said
+    assert "`wall` and `wheel/s` touch without force" in said
     assert asked(capfd, tmp_path, WHEEL.replace("WALL", "-0.1"))[0] == Exit.OK
 
 

@@ -42,7 +42,7 @@ def test_a_call_tells_of_its_first_unsolved_step_and_the_last_one_of_all():
     assert unsolved_events(summary, 100, DT, False, 200) == []
     (counted,) = unsolved_events(summary, 100, DT, True, 200)
     assert (counted.code, counted.world, counted.step, counted.value) == ("SC662", 1, 200, 7.0)
-    assert counted.text == "7 step(s) left contacts unsolved, by 0.002 m/s at most"
+    assert counted.text == "7 step(s) did not converge: the largest residual of contacts is 0.002 m/s"
     summary[2, [column["unsolved"], column["first"], column["first_residual"]]] = 3, 5, 1e-4
     (first,) = unsolved_events(summary, 100, DT, False, 200)
     assert (first.code, first.world, first.step, first.severity, first.value) == ("SC661", 2, 105, 1, 1e-4)

@@ -276,7 +276,7 @@ def test_no_common_frame_is_wrong_usage(tmp_path):
 def test_times_that_do_not_rise_are_damage(path, tmp_path):
     other = shutil.copy(path, tmp_path / "b.h5")
     flip_bit(other, "frames/time", (4,), 63)
-    with pytest.raises(FileError, match="/frames/time does not rise"):
+    with pytest.raises(FileError, match="/frames/time does not increase"):
         compared(path, other)
 
 

@@ -199,7 +199,7 @@ HOSTILE = {
     "no parent": (ROBOT.replace('<parent link="arm"/>', ""), "joint `reach` has no parent"),
     "an unknown type": (ROBOT.replace('type="prismatic"', 'type="screw"'), "has the type `screw`"),
     "an unknown leader": (ROBOT.replace('mimic joint="pan"', 'mimic joint="pen"'), "unknown joint `pen`"),
-    "two parents": (ROBOT.replace('child link="tool"', 'child link="arm"'), "hangs on the joints `tilt` and `flange`"),
+    "two parents": (ROBOT.replace('child link="tool"', 'child link="arm"'), "is child of the joints `tilt` and `flange`"),
     "a circle": (ROBOT.replace('<parent link="base"/>', '<parent link="slide"/>'), "in a circle"),
     "two links of a name": (ROBOT.replace('name="slide"', 'name="arm"'), "a second link `arm`"),
     "two joints of a name": (ROBOT.replace('name="reach"', 'name="tilt"'), "a second joint `tilt`"),

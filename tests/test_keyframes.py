@@ -92,7 +92,7 @@ def test_worlds_vary_what_keyframes_say(tmp_path):
 def test_a_keyframe_in_which_no_run_begins_is_not_varied():
     found = faults_of("batch: {worlds: 2, vary: {keyframes.home.joint_q.elbow: {list: [0.2, 0.4]}}}\n",
                       ARM.removeprefix("simcli: 1\n").replace("INITIAL", "initial: bent"))
-    assert [(code, "changes nothing" in text) for code, _, text in found] == [("SC317", True)]
+    assert [(code, "has no effect" in text) for code, _, text in found] == [("SC317", True)]
 
 
 def test_the_resolved_scene_begins_there_and_keeps_the_others(tmp_path):

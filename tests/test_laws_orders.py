@@ -269,11 +269,11 @@ def test_check_and_run_say_it_with_its_code(tmp_path, capsys):
     path.write_text(GOOD)
     assert cli_process.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     said = capsys.readouterr().err
-    assert "warning[SC620]: the damping of joint `pin`" in said
+    assert "warning[SC620]: rk4 is explicit, and unstable with the damping of joint `pin`" in said
     assert "rod.yaml:5:" in said
     run._say_beginning(prepare(Request(path, tmp_path / "rod.h5", ())), 0)
     said = capsys.readouterr().err
-    assert "warning: the damping of joint `pin` takes its velocity away at 40 1/s, which steps of 0.1 s" in said
+    assert "unstable with the damping of joint `pin`: its decay rate is 40 1/s, and solver.dt is 0.1 s" in said
     assert "take solver.dt <= 0.07 s, or solver.integrator: implicit: simcli explain SC620" in said
     path.write_text(GOOD.replace("rk4", "implicit"))
     assert cli_process.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK

@@ -337,8 +337,8 @@ def test_prescribed_motion_holds_and_a_moving_one_is_refused():
     text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
             "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], %s}\nsolver: {type: generalized, dt: 1e-3}\n"
             "run: {duration: 1}\nsignals: {sweep: {sine: {amplitude: 1, frequency: 1}}}\n")  # fmt: skip
-    for field, word in {"friction: 0.1": "dry friction", "motion: {position: $sweep}": "moves as prescribed",
-                        "motion: {velocity: 1}": "moves as prescribed"}.items():  # fmt: skip
+    for field, word in {"friction: 0.1": "dry friction", "motion: {position: $sweep}": "has a prescribed motion",
+                        "motion: {velocity: 1}": "has a prescribed motion"}.items():  # fmt: skip
         document = scene(text % field)
         with pytest.raises(SceneError) as raised:
             refuse_modes(build_model(document, resolve(document)), document)
@@ -448,7 +448,7 @@ def test_what_falls_has_no_equilibrium(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (("modes", "rod.yaml", "--set", "joints.pin.friction=0.1"), Exit.SCENE, "error[SC607]: dry friction of joint `pin`"),
+        (("modes", "rod.yaml", "--set", "joints.pin.friction=0.1"), Exit.SCENE, "[SC607]: joint `pin` has dry friction"),
         (("modes", "rod.yaml", "--world", "2"), Exit.USAGE, "--world 2: the batch has worlds 0 to 1"),
         (("modes", "rod.yaml", "--at", "initial", "--stable"), Exit.USAGE, "--stable"),
         (("modes", "rod.yaml", "--at", "0.5"), Exit.USAGE, "write search or initial"),

@@ -55,7 +55,7 @@ ONE, TWO = "type: revolute, axis: [0, 0, 1]", "type: universal, axes: {angular: 
 
 @pytest.mark.parametrize(("held", "joint", "words"), [
     ("", ONE, None), (", kinematic: true", TWO, None),
-    ("", ONE + ", compliance: 1.0e-6", "on a joint that yields with generalized_alpha"),
+    ("", ONE + ", compliance: 1.0e-6", "on a joint with compliance with generalized_alpha"),
     ("", TWO, "on a `universal` joint of several turns with generalized_alpha"),
 ])  # fmt: skip
 def test_motions_that_generalized_alpha_takes(held, joint, words):

@@ -342,7 +342,7 @@ def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
 @pytest.mark.parametrize(("words", "command_name", "said"), [
     (("integrator: zhong06", "integrator: zhong06, spectral_radius: 0.5"), "check", "a spectral radius with zhong06"),
     (("mass: 2,", "mass: 2, natural: {kind: 1P, compliance: 0.1},"), "check", "a point has no rigidity"),
-    (("mass: 2,", "mass: 2, natural: {kind: 1P2V, compliance: 0.1},"), "modes", "body `lower` yields"),
+    (("mass: 2,", "mass: 2, natural: {kind: 1P2V, compliance: 0.1},"), "modes", "body `lower` has compliance"),
 ])  # fmt: skip
 def test_numbers_that_nobody_would_read_are_refused_with_their_line(tmp_path, words, command_name, said):
     path = tmp_path / "scene.yaml"

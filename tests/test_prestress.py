@@ -179,7 +179,7 @@ def test_what_is_asked_in_vain(command):
     none = command(hung(left={"stiffness": 0.0}), "--unknown", "forces.*.rest_length")
     assert (none.code, "has no stiffness" in none.err) == (Exit.USAGE, True)
     rests = command(hung(), "--unknown", "forces.*.stiffness")
-    assert (rests.code, "as long as it rests" in rests.err) == (Exit.USAGE, True)
+    assert (rests.code, "has its rest length" in rests.err) == (Exit.USAGE, True)
 
 
 def test_the_table_says_it(command):

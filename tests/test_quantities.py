@@ -235,9 +235,9 @@ def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
 @pytest.mark.parametrize(("where", "line", "code", "words"), [
     ("output", "{quantities: [joint.pin.q]}", "SC315", "column of `output.channels`"),
     ("output", "{quantities: [joint.pin.drive_efort]}", "SC315", "did you mean `joint.pin.drive_effort`"),
-    ("output", "{quantities: [joint.wrist*.drive_effort]}", "SC315", "means nothing"),
+    ("output", "{quantities: [joint.wrist*.drive_effort]}", "SC315", "frames can record"),
     ("output", "{quantities: [joint.*.drive_efort]}", "SC315", "is no quantity"),
-    ("output", "{quantities: [distance.*.*]}", "SC315", "means nothing"),
+    ("output", "{quantities: [distance.*.*]}", "SC315", "frames can record"),
     ("output", "{channels: [energy], quantities: ['body.*.position']}", "SC315", "add `bodies` there"),
     ("output", "{quantities: ['joint.*.wrench']}", "SC315", "add `reactions` there"),
     ("output", "{quantities: [distance.upper.lower]}", "SC315", "no shape"),

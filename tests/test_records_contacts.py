@@ -212,7 +212,7 @@ def test_repair_cuts_what_was_not_committed(path, tmp_path):
     [
         (lambda f: f["contacts/gap"].__setitem__(3, 1.0), "/run/digest"),
         (lambda f: f["contacts/shape_a"].__setitem__(3, 1 - f["contacts/shape_a"][3]), "/run/digest"),
-        (lambda f: f["contacts/offset"].__setitem__(3 * N, WHOLE.n - 1), "/contacts/offset does not rise"),
+        (lambda f: f["contacts/offset"].__setitem__(3 * N, WHOLE.n - 1), "/contacts/offset does not increase"),
         (lambda f: f["run/digest_contacts"].__setitem__(slice(None), 10**9), "no digest belongs"),
     ],
 )

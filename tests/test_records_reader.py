@@ -175,7 +175,7 @@ def test_info_says_what_is_in_the_file(path):
     ("change", "message"),
     [
         (lambda f: f["frames/body_q"].write_direct(np.zeros((N, 3, 3, 7))), "/run/digest"),
-        (lambda f: f["frames/time"].write_direct(np.zeros(N)), "/frames/time does not rise at frame 1"),
+        (lambda f: f["frames/time"].write_direct(np.zeros(N)), "/frames/time does not increase at frame 1"),
         (lambda f: f["model/body_mass"].write_direct(np.zeros((3, 3))), "/model or /params"),
         (lambda f: f["params/seed"].write_direct(np.zeros(3, np.uint64)), "/model or /params"),
         (lambda f: f["provenance/scene_source"].__setitem__(1, "x"), "steel.yaml does not match"),
@@ -183,7 +183,7 @@ def test_info_says_what_is_in_the_file(path):
         (lambda f: f["run/n_committed"].__setitem__((), N - 1), "no digest belongs"),
         (lambda f: f["run/status"].__setitem__((), b"asleep"), "/run/status"),
         (lambda f: f["events/text"].__setitem__(0, b"all is well"), "/run/digest"),
-        (lambda f: f["contacts/offset"].__setitem__(5, -1), "/contacts/offset does not rise"),
+        (lambda f: f["contacts/offset"].__setitem__(5, -1), "/contacts/offset does not increase"),
         (lambda f: f["diag/status"].resize(N - 1, axis=0), "39 frames of 40 committed"),
     ],
 )

@@ -451,9 +451,9 @@ def test_what_is_to_come_is_kept(scene, tmp_path):
 
 
 WRONG = {
-    "the scene, or an option, is another": {"sets": ["joints.a.q=0.1"]},
-    r"vary is another: \[\] then, \['joints.a.damping'\] now": VARIED,
-    r"controls is another: \['a'\] then, \[\] now": {"controls": ()},
+    "the scene, or an option, is different": {"sets": ["joints.a.q=0.1"]},
+    r"vary is different: \[\] then, \['joints.a.damping'\] now": VARIED,
+    r"controls is different: \['a'\] then, \[\] now": {"controls": ()},
 }
 
 

@@ -453,7 +453,7 @@ def test_a_start_where_axes_are_one_is_refused_with_what_to_do(tmp_path):
 
 def test_check_looks_at_all_worlds(tmp_path, capsys):
     batch = "batch: {worlds: 3, vary: {joints.pin.q: {list: [[0, 0, 0], [0, 0.5, 0], [0, -1.56, 1]]}}}"
-    assert "in 1 of 3 worlds, most in number 2" in said_by_check(written(tmp_path, q=[0, 0, 0], batch=batch), capsys)
+    assert "in 1 of 3 worlds, closest in world 2" in said_by_check(written(tmp_path, q=[0, 0, 0], batch=batch), capsys)
 
 
 @pytest.mark.parametrize("others", [

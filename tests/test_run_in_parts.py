@@ -126,15 +126,15 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     assert {one.name for one in sub_batches_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
     with pytest.raises(OutputError, match="holds parts of an unfinished run; add --resume"):
         execute(scene, "stopped.h5")
-    with pytest.raises(OutputError, match="holds parts of a run with another --device"):
+    with pytest.raises(OutputError, match="has parts of a run with a different --device"):
         pipeline.execute(pipeline.prepare(replace(request(scene, "stopped.h5", resume=True), device="auto")))
-    with pytest.raises(OutputError, match="holds parts of a run with another --world"):
+    with pytest.raises(OutputError, match="has parts of a run with a different --world"):
         execute(scene, "stopped.h5", worlds=(0, 2, 3, 4), resume=True)
     plan = sub_batches_folder(output) / "plan.json"
     before = plan.read_text()
     for damage in ("", "{", "[]", '{"size": "many"}', '{"size": 0}'):
         plan.write_text(damage)
-        with pytest.raises(OutputError, match=r"its plan.json is damaged; begin anew with --restart"):
+        with pytest.raises(OutputError, match=r"its plan.json is damaged; start again with --restart"):
             execute(scene, "stopped.h5", resume=True)
     plan.write_text(before)
     monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)  # now all would fit

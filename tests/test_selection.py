@@ -197,7 +197,7 @@ def test_a_body_on_a_joint_has_no_free_joint(changes):
         resolve(scene(text.replace("«", "")))
     (found,) = caught.value.faults
     assert (found.where.line, found.where.column) == (text.count("\n") + 2, text.splitlines()[-1].index("«") + 1)
-    assert found.hint == "body `row/0-0-0/fore` hangs on a joint, so that it has no free one: name that joint"
+    assert found.hint == "body `row/0-0-0/fore` is held by a joint, so that it has no free joint: name that joint"
     resolve(scene(text.replace("«", "").replace("row/0-0-0/fore", "fleet/0-0-0/hull")))
 
 

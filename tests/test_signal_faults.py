@@ -78,7 +78,7 @@ def test_refused(name):
 CSV_FAULTS = {
     "0,1\n1,x\n": "line 2",
     "0,1\n1,2,3\n": "line 2: 3 columns",
-    "t,v\n\n0,1\n# later\n0,2\n": "line 5: the time 0 does not rise",
+    "t,v\n\n0,1\n# later\n0,2\n": "line 5: the time 0 does not increase",
     "0,nan\n": "line 1",
     "t,v\n": "no numbers",
     "": "no numbers",

@@ -62,7 +62,7 @@ def test_nothing_of_what_was_before_is_left(tmp_path, name, solver, integrator):
     (tmp_path / "scene.yaml").write_text(SCENES[name])
     sets = (f"solver.type={solver}", f"solver.integrator={integrator}", "output.channels=[state, energy]")
     if name == "loop" and integrator == "generalized_alpha":
-        with pytest.raises(SceneError, match="SC501: the natural solver does not honour dry friction"):
+        with pytest.raises(SceneError, match="SC501: the natural solver does not support dry friction"):
             opened(tmp_path / "scene.yaml", *sets)
         return
     with opened(tmp_path / "scene.yaml", *sets, worlds=3) as sim, opened(tmp_path / "scene.yaml", *sets, worlds=3) as other:

@@ -91,11 +91,11 @@ defaults:
 
 
 UNMATCHED = {
-    'joint: {"leg_*": {damping: 1}}': "`leg_*` fits no joint",
-    "joint: {arm_4: {damping: 1}}": "`arm_4` fits no joint",
-    "joint: {drve: {damping: 1}}": "`drve` fits no joint",
-    'body: {"[xy]": {mass: 1}}': "`[xy]` fits no body",
-    "shape: {cone: {friction: 1}}": "`cone` fits no shape",
+    'joint: {"leg_*": {damping: 1}}': "`leg_*` matches no joint",
+    "joint: {arm_4: {damping: 1}}": "`arm_4` matches no joint",
+    "joint: {drve: {damping: 1}}": "`drve` matches no joint",
+    'body: {"[xy]": {mass: 1}}': "`[xy]` matches no body",
+    "shape: {cone: {friction: 1}}": "`cone` matches no shape",
 }
 
 

@@ -391,7 +391,7 @@ def test_text_of_a_page():
     text = str(codes.code_page("SC204"))
     assert text.startswith("SC204: An unknown key\n")
     assert "mas: 1.0" in text
-    assert "Mended:" in text
+    assert "Fixed:" in text
 
 
 # Every section is named from others: by entry, by path, by pattern.
@@ -499,7 +499,7 @@ batch: {worlds: 4, vary: {bodies.rod.mass: {list: [1, 1, 1, HEAVY]}}}
 
 
 @pytest.mark.parametrize(("mass", "way", "heavy", "found"), [
-    (1, "", 100, "world 3 has loads on light bodies"), (1, ", joint_direction: implicit", 100, None),
+    (1, "", 100, "loads on light bodies in world 3"), (1, ", joint_direction: implicit", 100, None),
     (1e6, "", 2, None)])  # of bodies that hang together alone, whatever else there is  # fmt: skip
 def test_worlds_that_need_other_steps_are_refused(tmp_path, mass, way, heavy, found):
     (tmp_path / "scene.yaml").write_text(HANGING.replace("MASS", str(mass)).replace("WAY", way).replace("HEAVY", str(heavy)))

@@ -217,7 +217,7 @@ def test_coordinates_are_held_in_order(tmp_path, name):
     np.testing.assert_allclose(slide, slide_of(0.2, 0.3, 0, crank), atol=SAME, rtol=0)
     told = {model.joints.name[one.joint]: one.reason for one in model.start.moves if one.is_written}
     assert set(told) == {"p_d" if held == "a" else "p_a"}
-    assert f"no freedom left beside `p_{held}`" in next(iter(told.values()))
+    assert f"no degree of freedom beside `p_{held}`" in next(iter(told.values()))
 
 
 @pytest.mark.parametrize("option", ["params.z=0.05", "instances.one.params.w=0.05", "joints.one/p_d.q=-0.05"])

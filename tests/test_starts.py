@@ -280,7 +280,7 @@ def test_written_coordinates_move_only_if_they_must_and_it_is_said(tmp_path):
     assert model.joint_q[0, 0] == 0.1
     assert moves["k1_pin"].before == (-0.05,)
     assert moves["k1_pin"].after == tuple(model.joint_q[0, 1:2])
-    assert all("no freedom left beside `k0_pin`" in move.reason for move in moves.values())
+    assert all("no degree of freedom beside `k0_pin`" in move.reason for move in moves.values())
     assert np.abs(dense_rows(model)[1]).max() < ROUNDING
     path = tmp_path / "k.yaml"
     path.write_text("simcli: 1\n" + crowded())
@@ -446,7 +446,7 @@ def test_what_limits_leave_no_room_is_named(tmp_path, name):
         faults = []
     assert [(one.code, one.where.path) for one in faults] == ([] if wanted is None else [("SC477", wanted[0])])
     assert all(one.message.endswith(wanted[1]) for one in faults)
-    helps = "follows `b`: begin elsewhere with that one" if name == "a gear within" else "widen the limit"
+    helps = "follows `b`: change the initial value of that joint" if name == "a gear within" else "widen the limit"
     assert all(helps in one.hint for one in faults)
 
 

@@ -350,7 +350,7 @@ def test_a_dry_run_counts_what_is_left(made, capfd):
 
 def test_a_sweep_file_is_no_scene(made, capsys):
     assert command("run", made[0] / "sweep.yaml") == Exit.USAGE
-    assert "is a sweep file and no scene: simcli sweep run" in capsys.readouterr().err
+    assert "is a sweep file, not a scene: simcli sweep run" in capsys.readouterr().err
 
 
 def test_the_page_shows_a_sweep_that_is_one(tmp_path, capsys):

@@ -192,7 +192,7 @@ solver: {type: maximal}
 """
     ((code, line, message),) = faults_of(scene_text)
     assert (code, line) == ("SC452", 2)
-    assert "`pin` yields" in message
+    assert "`pin` has compliance" in message
     assert "`p`" in message
 
 

@@ -175,7 +175,7 @@ def _index(run: Trajectory, patterns: Sequence[str]) -> dict[str, np.ndarray]:
         if not matching(names, pattern):
             near = get_close_matches(pattern, names, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise UsageError(f"--select {pattern}: fits no body and no joint of {run.path}{hint}")
+            raise UsageError(f"--select {pattern}: matches no body and no joint of {run.path}{hint}")
     kept, n = np.array(matching(names, list(patterns)), np.int64), len(run.bodies)
     index = {"B": kept[kept < n], "J": kept[kept >= n] - n}
     for axis, starts in (("NQ", "q_start"), ("NV", "qd_start")):

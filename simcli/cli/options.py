@@ -180,10 +180,10 @@ SetValues = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),
 ]
 PackagePath = Annotated[
-    list[Path], typer.Option("--package-path", metavar="DIR", help="Of a model: folder of packages with meshes. Repeatable.")
+    list[Path], typer.Option("--package-path", metavar="DIR", help="For models: folder of packages with meshes. Repeatable.")
 ]
 FixInertia = Annotated[
-    bool, typer.Option("--fix-inertia", help="Of a model: replace moments that no body has by near ones.")
+    bool, typer.Option("--fix-inertia", help="For models: replace impossible moments of inertia by near ones.")
 ]
 VaryValues = Annotated[
     list[str],

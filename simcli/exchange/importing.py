@@ -211,5 +211,5 @@ def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, r
         else:
             left.append(f"{path}:{link.line}: link `{link.name}`: {words}")
     if left:
-        hint = "mend the file" if options.fix_inertia else "mend the file, or add --fix-inertia to take near ones"
-        raise FileError("\n".join([*left[:20], f"{len(left)} of the inertias are of no body: {hint}"]))
+        hint = "fix the file" if options.fix_inertia else "fix the file, or add --fix-inertia to take near ones"
+        raise FileError("\n".join([*left[:20], f"{len(left)} of the inertias are impossible: {hint}"]))

@@ -29,7 +29,7 @@ def lump(mechanism: SourceModel, report: ImportReport) -> None:
             link.mass = 0.0
             if _turns_heavily(link):
                 report.withdraw(("inertial",), name, "has inertia, but no mass: moving bodies have both or none")
-            report.amend("link", name, link.line, "has no mass: it moves with what hangs on it, as a body of mass 0")
+            report.amend("link", name, link.line, "has no mass: it moves with bodies attached to it, as a body of mass 0")
 
 
 def _hold_what_has_no_mass(mechanism: SourceModel, report: ImportReport) -> None:

@@ -109,7 +109,7 @@ def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
     lines += ["closing loops:", *closing] if closing else []
     idle = idle_names(model) if joints is None else []
-    return lines + ([f"shapes that can touch nothing: {', '.join(idle)}"] if idle else [])
+    return lines + ([f"shapes that cannot touch anything: {', '.join(idle)}"] if idle else [])
 
 
 def idle_names(model: Model) -> list[str]:
@@ -206,7 +206,7 @@ def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[st
     width = max((len(one["joint"]) for one in data["joints"]), default=0)
     for one in data["joints"]:
         place = "tree" if one["in_tree"] else "loop"
-        lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  rows {one['rows']}")
+        lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  equations {one['rows']}")
     for one in data["redundant"]:
         among = f", given {', '.join(one['with'])}" if one["with"] else ""
         several = "s" if one["rows"] > 1 else ""

@@ -226,14 +226,14 @@ def _needs_mass(body) -> bool:
 
 
 _WHY = {
-    "joints": "another place says where the joint begins (`simcli docs assembly` has the order), or it takes no part",
-    "initial": "another place says where the joint begins (`simcli docs assembly` has the order)",
-    "keyframes": "`initial` does not begin there, or another place says where the joint begins",
-    "bodies": "its joint, `initial` or a keyframe says where the body begins, or it takes no part",
-    "materials": "no shape that can touch another has the material, or `contact.pairs` says it of all its pairs",
-    "contact": "no two of these shapes can touch, or a later pair says the same",
+    "joints": "the joint starts at a value from elsewhere (`simcli docs assembly` has the order), or is not used",
+    "initial": "the joint starts at a value from elsewhere (`simcli docs assembly` has the order)",
+    "keyframes": "`initial` does not use this keyframe, or the joint starts at a value from elsewhere",
+    "bodies": "its joint, `initial` or a keyframe determines where the body starts, or it is not used",
+    "materials": "no shape that can touch another has the material, or `contact.pairs` sets it for all its pairs",
+    "contact": "no two of these shapes can touch, or a later pair sets the same",
     "signals": "nothing is driven by the signal, and no quantity names it",
-    "params": "no expression uses it that anything reads",
+    "params": "no expression that has an effect uses it",
 }  # fmt: skip
 _READERS = "the model, an event, a signal, a sensor, a measure, an expectation or the end of the run"
 
@@ -245,7 +245,7 @@ def unread_varied(document: Document, spec: SceneSpec) -> list[Fault]:
     found = []
     for path in unread_paths(document, spec, batch.paths):
         at = ["batch", "table"] if path in columns else ["batch", "vary", path]
-        message = f"`{path}` differs between worlds, but changes nothing: it is read by none of {_READERS}"
+        message = f"`{path}` differs between worlds, but has no effect: it is read by none of {_READERS}"
         found.append(Fault("SC317", message, locate(document.expanded, at, on_key=True), why_unread(path)))
     return found
 
@@ -253,7 +253,7 @@ def unread_varied(document: Document, spec: SceneSpec) -> list[Fault]:
 def unread_sets(document: Document, spec: SceneSpec) -> list[str]:
     """A line for each `--set` that nothing reads."""
     paths = [overridden_path(one) for one in document.overrides if one.option == SET and one in document.typed]
-    return [f"--set {path}: changes nothing, because nothing reads it: {why_unread(path)}"
+    return [f"--set {path}: has no effect, because nothing reads it: {why_unread(path)}"
             for path in unread_paths(document, spec, paths, typed=True)]  # fmt: skip
 
 

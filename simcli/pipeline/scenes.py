@@ -38,7 +38,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     else:
         document = load_scene(path, sets, column_of)
     if is_sweep(document):
-        raise UsageError(f"{path}: is a sweep file and no scene: simcli sweep run {path} -o DIR")
+        raise UsageError(f"{path}: is a sweep file, not a scene: simcli sweep run {path} -o DIR")
     return document, resolve(document)
 
 

@@ -104,11 +104,11 @@ def planned_size(job: Job) -> int:
     except (OSError, ValueError, KeyError, TypeError):
         size, asked = 0, {}
     if size <= 0:
-        raise OutputError(f"{folder}: its {_PLAN} is damaged; begin anew with --restart")
+        raise OutputError(f"{folder}: its {_PLAN} is damaged; start again with --restart")
     for name, value in _asked(job).items():
         if asked[name] != value:
-            raise OutputError(f"{folder}: holds parts of a run with another --{name}; go on with that, or begin anew with "
-                              "--restart")  # fmt: skip
+            raise OutputError(f"{folder}: has parts of a run with a different --{name}; use the same value, or start again "
+                              "with --restart")  # fmt: skip
     return size
 
 

@@ -44,7 +44,7 @@ def _unsolved(job: Job, outcome: Outcome, events: list[Event]) -> list[tuple[int
         steps = outcome.ends.get(event.world, outcome.n_steps)
         share = event.value / max(steps, 1)
         if wanted.action == "fail" or share >= wanted.share:
-            text = f"{event.value:.0f} of {steps} steps are unsolved: the motion is not to be trusted"
+            text = f"{event.value:.0f} of {steps} steps did not converge: the motion cannot be trusted"
             found.append((event.world, _UNSOLVED, share, text))
     return found
 
@@ -56,7 +56,7 @@ def _drifting(job: Job, account: "EnergyAccount") -> list[tuple[int, str, float,
     if "energy" not in job.channels or not is_judged:
         return []
     drift = account.largest("drift") if wanted.action == "fail" else account.gain
-    part, what = account.part(drift), "unaccounted for" if wanted.action == "fail" else "from nothing"
+    part, what = account.part(drift), "unaccounted for" if wanted.action == "fail" else "gained without a source"
     worlds = np.flatnonzero((part > wanted.share) & (drift > wanted.above)).tolist()
     return [(w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of the energy exchanged")
             for w in worlds]  # fmt: skip

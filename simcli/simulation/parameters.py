@@ -55,7 +55,7 @@ class Parameters:
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
         if unread := unread_paths(job.document, job.spec, self.paths):
-            raise UsageError(f"vary: `{unread[0]}` changes nothing: {why_unread(unread[0])}")
+            raise UsageError(f"vary: `{unread[0]}` has no effect: {why_unread(unread[0])}")
         for path in self.paths:
             value = self._value(path)
             column = self._written.get(path)

@@ -103,7 +103,7 @@ def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left:
     for name, value in facts.items():
         if found.facts.get(name) != value:
             shown = "" if name in _WORDS else f": {found.facts.get(name)} then, {value} now"
-            raise UsageError(f"restore: {path}: cannot go on to the same bits, {_WORDS.get(name, name)} is another{shown}")
+            raise UsageError(f"restore: {path}: cannot go on to the same bits, {_WORDS.get(name, name)} is different{shown}")
     arrays = found.arrays
     named = lambda lead: {name.removeprefix(lead): values for name, values in arrays.items() if name.startswith(lead)}  # noqa: E731
     packs, status, *of_worlds = (arrays[name] for name in _STATE)

@@ -108,7 +108,7 @@ def _rising(run: "Trajectory", align: Align) -> Iterator[np.ndarray]:
     for first in range(0, run.n_frames, TIMES_AT_ONCE):
         values = column[first : first + TIMES_AT_ONCE]
         if not ((values[1:] > values[:-1]).all() and (before < values[:1]).all()):
-            raise FileError(f"{run.path}: is damaged: /frames/{align} does not rise; `simcli check` lists the damage")
+            raise FileError(f"{run.path}: is damaged: /frames/{align} does not increase; `simcli check` lists the damage")
         before = values[-1:]
         yield values
 

@@ -126,8 +126,8 @@ def refuse_compliant(statics: Statics, touching: RestContacts) -> None:
     yields = np.flatnonzero(touching.compliance > 0.0)
     if len(yields):
         names = touching.name(statics.model, int(yields[0]))
-        raise NoEquilibriumError(f"{names} touch, and their contact is compliant, which statics do not know: let the "
-                                 "`compliance` of the pair be 0")  # fmt: skip
+        raise NoEquilibriumError(f"{names} touch, and their contact is compliant, which statics do not support: set the "
+                                 "`compliance` of the pair to 0")  # fmt: skip
 
 
 def _keeps_apart(statics: Statics, posture: Posture) -> bool:

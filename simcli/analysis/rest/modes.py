@@ -30,7 +30,7 @@ _CODE = "SC607"
 _STILL = 1e-6  # of the largest motion of a body: a joint rate below it is rounding
 SURE = 8.0  # estimated errors of a stiffness that it may be wrong by
 ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
-KINKS = "a slack spring or a soft limit that begins to act there answers to one side only, and has no small motion"
+KINKS = "a slack spring or a soft limit that begins to act there acts to one side only, and cannot be linearised"
 
 
 def refuse_modes(model: Model, document: Document) -> None:
@@ -42,18 +42,18 @@ def refuse_modes(model: Model, document: Document) -> None:
     faults, dofs = [], model.dofs
     for j in sorted(set(dofs.joint[(dofs.friction[0] > 0.0) & model.joints.enabled[dofs.joint]].tolist())):
         name = model.joints.name[j]
-        message = f"dry friction of joint `{name}`: it sticks wherever it is put, and nothing swings"
+        message = f"joint `{name}` has dry friction: it sticks in any position, and does not oscillate"
         hint = f"leave it out: --set joints.{name}.friction=0"
         faults.append(Fault(_CODE, message, document.where(f"joints.{name}.friction"), hint))
     for j in sorted(set(dofs.joint[moving(model)].tolist())):
         name = model.joints.name[j]
         body = model.bodies.name[model.joints.child[j]]
         place = f"bodies.{body}.motion" if model.bodies.kinematic[model.joints.child[j]] else f"joints.{name}.motion"
-        message = f"joint `{name}` moves as prescribed, so that nothing is at rest"
+        message = f"joint `{name}` has a prescribed motion, so that the mechanism is not at rest"
         faults.append(Fault(_CODE, message, document.where(place), "prescribe a constant position"))
     for b in np.flatnonzero(model.bodies.compliance.any(axis=0)).tolist():
         name = model.bodies.name[b]
-        message = f"body `{name}` yields, and small motions are those of rigid bodies here"
+        message = f"body `{name}` has compliance, and modes are those of rigid bodies"
         faults.append(Fault(_CODE, message, document.where(f"bodies.{name}.natural.compliance"), "leave its compliance out"))
     rows = constraints_of(model).rows
     driven = model.dofs.drive_mode != DriveMode.NONE
@@ -82,12 +82,12 @@ def notes_of(model: Model, equilibrium: Equilibrium) -> list[str]:
     """What a reader should know of how a scene was read."""
     forces = model.inputs.column != Driven.MOTION
     tension = spring_tensions(model, equilibrium.posture.found.pose[0])
-    notes = [f"spring `{model.springs.name[k]}` is slack at the equilibrium, and counts for nothing"
+    notes = [f"spring `{model.springs.name[k]}` is slack at the equilibrium, and has no effect"
              for k in np.flatnonzero(model.springs.slack & (tension == 0.0))]  # fmt: skip
     if (forces & (model.signals.kind[model.inputs.signal] != SignalKind.CONSTANT)).any():
         notes.append("signals keep the values that they have at t = 0")
     if np.nan_to_num(model.joint_qd).any():
-        notes.append("the initial velocities are not looked at: everything is at rest")
+        notes.append("the initial velocities are ignored: modes are about a state at rest")
     return notes
 
 
@@ -146,8 +146,8 @@ class Study:
         posture = self.equilibrium.posture
         if self.statics.contacts is not None and (names := grazing(self.statics, posture)):
             hint = "move them apart, or leave them out (contact.exclude)"
-            raise NoEquilibriumError(f"{names} touch without pressing at the equilibrium: they answer to one side only, and "
-                                     f"have no small motion; {hint}")  # fmt: skip
+            raise NoEquilibriumError(f"{names} touch without force at the equilibrium: such contacts act to one side only, "
+                                     f"and cannot be linearised; {hint}")  # fmt: skip
         C = self.statics.damping(posture)
         for slope in (self.stiffness, C):
             if slope.kink >= 0:
@@ -307,5 +307,5 @@ def check_bounds(statics: Statics, equilibrium: Equilibrium) -> None:
             x = posture.q[model.joints.q_start[j] + d - model.joints.qd_start[j]]
         if model.joints.enabled[j] and not low + ON_BOUND < x < high - ON_BOUND:
             where = f"without its stops, joint `{model.joints.name[j]}` comes to rest at {x:.6g}"
-            raise NoEquilibriumError(f"{where}, and its hard limit is [{low:.6g}, {high:.6g}]: what leans on a stop has no "
-                                     "small motion")  # fmt: skip
+            raise NoEquilibriumError(f"{where}, and its hard limit is [{low:.6g}, {high:.6g}]: a joint that rests on a stop "
+                                     "cannot be linearised")  # fmt: skip

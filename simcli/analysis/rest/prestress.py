@@ -208,7 +208,7 @@ def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity
             raise UsageError(f"--unknown {word}: write forces.NAME.QUANTITY, the quantity one of {fields}")
         places = matching(model.springs.name, pattern)
         if not places:
-            raise UsageError(f"--unknown {word}: no spring fits; {did_you_mean(pattern, model.springs.name, 'springs')}")
+            raise UsageError(f"--unknown {word}: no spring matches; {did_you_mean(pattern, model.springs.name, 'springs')}")
         for k in places:
             if found.setdefault(k, _Quantity(key)) != key:
                 raise UsageError(f"--unknown {word}: `{model.springs.name[k]}` has its {found[k]} unknown already")
@@ -230,10 +230,10 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
     """
     names = [model.springs.name[k] for k in at]
     for mask, words in (
-        (length <= _SHORT, "has no length, so that it pulls nowhere"),
-        (~by_scale & (model.springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length says nothing"),
-        (by_scale & (np.abs(stretch) <= RANK * length), "is as long as it rests, so that its stiffness says nothing"),
-        (by_scale & (stretch < 0.0) & model.springs.slack[at], "is slack there, so that its stiffness says nothing"),
+        (length <= _SHORT, "has no length, so that its force has no direction"),
+        (~by_scale & (model.springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length has no effect"),
+        (by_scale & (np.abs(stretch) <= RANK * length), "has its rest length, so that its stiffness has no effect"),
+        (by_scale & (stretch < 0.0) & model.springs.slack[at], "is slack there, so that its stiffness has no effect"),
     ):
         if mask.any():
             raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")
@@ -262,8 +262,8 @@ def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tens
         else:
             rest[0, k] = L - t / stiffness[0, k]
         if rest[0, k] < 0.0:
-            raise NoEquilibriumError(f"spring `{name}` would have to pull with {t:.6g} N, more than it does where it rests "
-                                     "at no length: make it stiffer")  # fmt: skip
+            raise NoEquilibriumError(f"spring `{name}` would have to pull with {t:.6g} N, more than at a rest "
+                                     "length of 0: make it stiffer")  # fmt: skip
         found = {_Quantity.rest_length: rest[0, k], _Quantity.stiffness: stiffness[0, k], _Quantity.tension: t,
                  _Quantity.force_density: t / L}[quantity]  # fmt: skip
         values[f"{_GROUP}.{name}.{quantity}"] = float(found)

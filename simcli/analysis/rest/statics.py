@@ -118,10 +118,10 @@ class Statics:
         # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
         if model.combinations.name:
             name = model.combinations.name[0]
-            raise UsageError(f"`{name}`: statics and modes do not know couplings; run the scene until it rests, or let "
+            raise UsageError(f"`{name}`: statics and modes do not support couplings; run the scene until it rests, or let "
                              "a joint follow another (mimic)")  # fmt: skip
         for name in acting_feedback(model):
-            raise UsageError(f"the signal `{name}` follows the motion by steps: statics and modes do not know feedback; "
+            raise UsageError(f"the signal `{name}` follows the motion by steps: statics and modes do not support feedback; "
                              "write the same law as a spring, a damper or a drive")  # fmt: skip
         self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
         self.length = typical_length(model)
@@ -253,7 +253,7 @@ class Statics:
             touches = self.contacts.again(held, found.pose[k])
             if touches is None:
                 name = posture.press.touches.name(self.model, 0)
-                raise NoEquilibriumError(f"a contact ends beside the equilibrium, as of {name}: it has no small motion")
+                raise NoEquilibriumError(f"a contact ends beside the equilibrium, as of {name}: it cannot be linearised")
             one = replace(found, q=found.q[k : k + 1], angle=found.angle[k : k + 1], pose=found.pose[k : k + 1])
             out.append(np.einsum("cin,ci->n", self.contact_slopes(one, touches), posture.press.force))
         return np.array(out)

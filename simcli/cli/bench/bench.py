@@ -60,7 +60,7 @@ def bench(
     ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1,
-                                         help="CPU threads; of several their gain over one is told.")] = 1,
+                                         help="CPU threads; with several, their gain over one is reported.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
     duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each scene.")] = 3,

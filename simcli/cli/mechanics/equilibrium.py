@@ -37,10 +37,10 @@ Unknown = Annotated[
 ]
 _Output = Annotated[
     Path | None,
-    output_option("Write .yaml, the scene at rest, of --initial the block alone; or .json.", show_default=False),
+    output_option("File to write: .yaml, the scene at rest (with --initial only that block), or .json.", show_default=False),
 ]
 Least = Annotated[
-    float, typer.Option("--least-tension", metavar="N", min=0.0, help="Of --unknown: tension of slack springs, at least.")
+    float, typer.Option("--least-tension", metavar="N", min=0.0, help="With --unknown: least tension of slack springs.")
 ]
 
 
@@ -69,7 +69,7 @@ def equilibrium(
     if initial and json:
         raise UsageError("--initial and --json contradict each other: give one of them")
     if unknown and (initial or stable):
-        raise UsageError("--unknown keeps the initial state, and --initial and --stable are about another one")
+        raise UsageError("--unknown keeps the initial state, and --initial and --stable are about a different one")
     if least and not unknown:
         raise UsageError("--least-tension is about springs with an --unknown: name them")
     if output is not None:
@@ -85,7 +85,7 @@ def equilibrium(
             if output is None:
                 console.data(block(study))
             if study.rest_at_start:
-                console.note("the scene leaves rest lengths to its start, which the block changes; write them, too: "
+                console.note("rest lengths that are not written follow from the start, which the block changes; write them: "
                              + set_line(_rest_lengths(study)))  # fmt: skip
         else:
             console.data("\n".join(_lines(study)))

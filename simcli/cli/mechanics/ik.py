@@ -18,7 +18,7 @@ def ik(
     world: shared.WorldNumbers = None,
     unwrap: Annotated[bool, typer.Option("--unwrap", help="Count full turns from state to state.")] = False,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that passes \\[m, rad].")
+        float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that is accepted \\[m, rad].")
     ] = 1e-6,
     body_flags: shared.BodyFlag = shared.Flags.all,
     sets: SetValues = [],  # noqa: B006

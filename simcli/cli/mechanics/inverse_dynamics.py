@@ -8,8 +8,8 @@ from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SetValues
 from simcli.errors import Exit
 
-_WITHOUT_CONTACTS = ("shapes of the scene can touch: `id` knows no forces of contacts, so that where they act the efforts "
-                     "hold these too, and differ from the recorded ones by them")  # fmt: skip
+_WITHOUT_CONTACTS = ("shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
+                     "contain them, and differ from the recorded ones by them")  # fmt: skip
 
 
 def id(
@@ -22,7 +22,7 @@ def id(
     at: shared.AtTime = [],  # noqa: B006
     world: shared.WorldNumbers = None,
     external: Annotated[
-        bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
+        bool, typer.Option("--external/--no-external", help="Include the scene's springs, cables and wrenches.")
     ] = True,
     differentiate: Annotated[
         Literal["spline", "cubic"] | None,

@@ -15,7 +15,7 @@ def mass_matrix(
     frames: shared.FrameNumbers = None,
     at: shared.AtTime = [],  # noqa: B006
     world: shared.WorldNumbers = None,
-    armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Count the joints' armature.")] = True,
+    armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Include the joints' armature.")] = True,
     sets: SetValues = [],  # noqa: B006
     output: shared.Output = None,
     force: shared.ForceResults = False,

@@ -61,7 +61,7 @@ class Flags(StrEnum):
 
 
 BodyFlag = Annotated[
-    Flags, typer.Option("--body-flags", help="Only bodies that move by forces, or as prescribed; joints that place such.")
+    Flags, typer.Option("--body-flags", help="Only bodies of this kind; joints that place them.")
 ]
 Output = Annotated[
     Path | None,

@@ -28,7 +28,7 @@ class StudyPlace(StrEnum):
 StudyAt = Annotated[
     StudyPlace, typer.Option("--at", help="search: the equilibrium near the initial state; initial: that state itself.")
 ]
-Stable = Annotated[bool, typer.Option("--stable", help="Go down in energy to a stable equilibrium.")]
+Stable = Annotated[bool, typer.Option("--stable", help="Minimise the energy to find a stable equilibrium.")]
 World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World of the batch. Default: the first.")]
 
 
@@ -74,7 +74,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:
-            found.notes.append("events of the scene come later than its start, and are not looked at")
+            found.notes.append("events of the scene come after its start, and are ignored")
         yield found
         found.close()
 

@@ -38,7 +38,7 @@ def export(
                       show_default="stdout"),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Of a model: exit code 1 if motion depends on what is dropped.")
+        bool, typer.Option("--strict", help="For models: exit code 1 if motion depends on what is dropped.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing output, and of a model the meshes beside it.")

@@ -45,7 +45,7 @@ def render(
     ] = None,
     fps: Annotated[float | None, typer.Option("--fps", metavar="N", help="Pictures a second.", show_default="30")] = None,
     speed: Annotated[
-        float | None, typer.Option("--speed", metavar="X", help="Times as fast as the motion.", show_default="1")
+        float | None, typer.Option("--speed", metavar="X", help="Speed relative to the motion.", show_default="1")
     ] = None,
     camera: CameraName = "",
     size: Size = "",

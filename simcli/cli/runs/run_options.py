@@ -72,9 +72,9 @@ FailureChoice = Annotated[
     OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with an unfinished output, to the bytes of an uninterrupted run.")
+    bool, typer.Option("--resume", help="Continue an unfinished output, with the same bytes as an uninterrupted run.")
 ]
-Restart = Annotated[bool, typer.Option("--restart", help="Begin an unfinished output anew.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Start an unfinished output again.")]
 CheckpointTime = Annotated[
     str | None,
     typer.Option(
@@ -86,7 +86,7 @@ EstimateError = Annotated[
     bool,
     typer.Option(
         "--error-estimate",
-        help="Run again at half and a quarter of the step; say the error of each quantity. Seven times the steps.",
+        help="Run also at half and a quarter of the step; report the error of each quantity. Seven times the steps.",
     ),
 ]
 WantedError = Annotated[
@@ -94,9 +94,9 @@ WantedError = Annotated[
     typer.Option("--wanted", metavar="E", help="With --error-estimate: the step for an error of E, in SI units."),
 ]
 LivePage = Annotated[
-    bool, typer.Option("--view", help="Say the address of a page, on this machine, that grows with the run.")
+    bool, typer.Option("--view", help="Print the address of a page on this machine that shows the run as it grows.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run, and how large its output would be.")]
 NoWords = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Verbosity = Annotated[int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Say more.")]
 

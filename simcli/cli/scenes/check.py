@@ -186,7 +186,7 @@ def _lacking(document, model, lacks: dict) -> Fault:
     names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
     values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    text = (f"{len(lacks)} of {model.n_worlds} worlds cannot begin; the first is number {world}, with {values}{more}: "
+    text = (f"{len(lacks)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
             f"{lacks[world].text}")  # fmt: skip
     return Fault(lacks[world].code, text, document.where(lacks[world].path), lacks[world].hint, "warning")
 

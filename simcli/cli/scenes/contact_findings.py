@@ -48,7 +48,7 @@ def _fault(document, model, one, is_affine: bool) -> Fault:
     names = [key if body == WORLD_NAME else body for body, key in sides]
     shapes = " and ".join(f"`{model.shapes.name[s]}`" for s in one.shapes)
     deep = "" if isnan(one.depth) else f" by {one.depth:.3g} m"
-    worlds = f" in {one.n_worlds} of {model.n_worlds} worlds, deepest in number {one.world}" if model.n_worlds > 1 else ""
+    worlds = f" in {one.n_worlds} of {model.n_worlds} worlds, deepest in world {one.world}" if model.n_worlds > 1 else ""
     text = f"`{names[0]}` and `{names[1]}` overlap{deep} at the start{worlds} (shapes {shapes})"
     hint = f"move them apart, or, if they belong together, write contact: {{exclude: [[{names[0]}, {names[1]}]]}}"
     place = document.where("bodies.{}.shapes.{}".format(*sides[1]))
@@ -72,7 +72,7 @@ def idle_faults(document, spec, model) -> list[Fault]:
     owner, key = _owner(model, idle[0])
     place = document.where(f"world.shapes.{key}" if owner == WORLD_NAME else f"bodies.{owner}.shapes.{key}")
     more = f" and {len(idle) - _SHOWN} more" if len(idle) > _SHOWN else ""
-    text = f"{', '.join(f'`{model.shapes.name[s]}`' for s in idle[:_SHOWN])}{more} can touch nothing"
+    text = f"{', '.join(f'`{model.shapes.name[s]}`' for s in idle[:_SHOWN])}{more} cannot touch anything"
     hint = "look at joints, `layers` and `contact.exclude`, or write collide: false"
     return [Fault("SC486", text, place, hint, "warning")]
 

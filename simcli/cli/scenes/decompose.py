@@ -22,7 +22,7 @@ def decompose(
         output_option("Folder for the parts. Default: MESH_parts, here.", folder_to_write, "DIR", show_default=False),
     ] = None,
     concavity: Annotated[
-        float, typer.Option("--concavity", min=0.01, max=1.0, help="Most of a part, as a share of the size of the mesh.")
+        float, typer.Option("--concavity", min=0.01, max=1.0, help="Largest of a part, relative to the size of the mesh.")
     ] = 0.05,
     most: Annotated[int | None, typer.Option("--most", min=1, help="Most parts.", show_default="no limit")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing parts.")] = False,

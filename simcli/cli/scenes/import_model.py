@@ -44,7 +44,7 @@ def import_command(
     ] = None,
     package_path: PackagePath = [],  # noqa: B006
     self_collision: Annotated[
-        bool, typer.Option("--self-collision", help="Links of a URDF model touch each other, but for neighbours.")
+        bool, typer.Option("--self-collision", help="Let links of a URDF model touch each other, except neighbours.")
     ] = False,
     fix_inertia: FixInertia = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing scene, and meshes beside it.")] = False,

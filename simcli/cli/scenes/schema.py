@@ -12,7 +12,7 @@ from simcli.errors import Exit
 
 def schema(
     output: Annotated[Path | None, output_option("Write to a file instead of stdout.", file_or_stdout)] = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="Of sweep files instead of scenes.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Schema of sweep files instead of scenes.")] = False,
     force: Replace = False,
     json: JsonFlag = False,
 ) -> int:

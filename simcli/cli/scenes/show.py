@@ -164,7 +164,7 @@ def _selected(model, patterns: list[str]) -> dict[str, list[str]]:
 
     for pattern in patterns:
         if not any(describe.describe_selection(model, [pattern]).values()):
-            raise UsageError(f"--select {pattern}: fits no body, no joint and no articulation")
+            raise UsageError(f"--select {pattern}: matches no body, no joint and no articulation")
     return describe.describe_selection(model, patterns)
 
 

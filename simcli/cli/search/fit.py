@@ -204,7 +204,7 @@ def _notes(found: "Fit") -> list[str]:
         notes.append(f"times between steps are interpolated with an error of about {found.interpolation:.1e} of a column's "
                      "spread: a smaller solver.dt lessens it")  # fmt: skip
     if found.n_beyond == 0:
-        notes.append("as many data as numbers: standard errors and chi-square say nothing")
+        notes.append("as many data as free numbers: standard errors and chi-square mean nothing")
     return notes
 
 

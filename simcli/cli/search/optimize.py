@@ -169,7 +169,7 @@ def _say(found: "Optimum", intervals, quantity) -> None:
         console.note(f"{path} lies at an end of its interval: a wider one may do better")
     if found.n_failed:
         of = console.plural(found.n_worlds, "world")
-        console.note(f"{found.n_failed} of {of} had no value, and counted as worst")
+        console.note(f"{found.n_failed} of {of} had no value, and count as the worst")
     say_without(quantity.without)
     unexplained = found.n_failed - sum(quantity.without.values())
     if found.n_replayed and unexplained > 0:

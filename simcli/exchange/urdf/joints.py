@@ -129,7 +129,7 @@ def check_urdf_tree(path: Path, mechanism: SourceModel) -> None:
     for joint in mechanism.joints.values():
         if joint.child in holder:
             other = holder[joint.child].name
-            raise FileError(f"{path}:{joint.line}: link `{joint.child}` hangs on the joints `{other}` and `{joint.name}`")
+            raise FileError(f"{path}:{joint.line}: link `{joint.child}` is child of the joints `{other}` and `{joint.name}`")
         if joint.child == WORLD_NAME:
             raise FileError(f"{path}:{joint.line}: the world is the child of joint `{joint.name}`")
         holder[joint.child] = joint

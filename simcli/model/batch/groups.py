@@ -89,7 +89,7 @@ def find_group(model: Model, pattern: Pattern, filters: Filters) -> Group:
     titles = model.joints.articulation_name
     numbers = matching(titles, pattern)
     if not numbers:
-        raise KeyError(f"{pattern!r} fits no articulation; {did_you_mean(str(pattern), titles, 'articulations')}")
+        raise KeyError(f"{pattern!r} matches no articulation; {did_you_mean(str(pattern), titles, 'articulations')}")
     members = _members(model, numbers)
     _same_structure(model, [titles[a] for a in numbers], members)
     prefixes = tuple(_shared_path(model, one) for one in members)
@@ -212,7 +212,7 @@ def _places(names: list[str], prefix: str, pattern: Pattern | None, required: st
     for item in items:
         places = matching(relative, item) or matching(names, item)
         if required and not places:
-            raise KeyError(f"{item!r} fits no {required}; {did_you_mean(str(item), relative, f'{required}s')}")
+            raise KeyError(f"{item!r} matches no {required}; {did_you_mean(str(item), relative, f'{required}s')}")
         found.update(places)
     return sorted(found)
 

@@ -43,7 +43,7 @@ def refuse_massless(worlds: Worlds, model: Model, bodies: Array | None = None, h
     for k, b in massless_dofs(model, bodies):
         name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
-        message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
+        message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and the bodies attached to it)"
         if name in locked:
             message, hint = f"joint `{name}` begins at gimbal lock, where two of its axes are one", ADVICE
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
@@ -58,7 +58,7 @@ def refuse_points(worlds: Worlds, model: Model) -> None:
         name = model.joints.name[step.joint]
         if model.joints.compliance[:, step.joint].any():
             body = next(b for b in (step.outer, step.inner) if lacks_inertia(model)[b])
-            message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
+            message = f"joint `{name}` has compliance, and nothing else gives inertia to body `{model.bodies.name[body]}`"
             worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
     worlds.raise_faults()
 
@@ -74,7 +74,7 @@ def refuse_spins(worlds: Worlds, model: Model) -> None:
     flat = least <= THIN * most
     faults = {
         "has no inertia about its axis, and contact would spin it": (whole & thin, "write natural: 1P1V, or inertia"),
-        "is flat or thin and yields, which contact does not take": (
+        "is flat or thin and has compliance, which contact does not support": (
             whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
     }  # fmt: skip
     for words, (lacks, hint) in faults.items():
@@ -96,7 +96,7 @@ def refuse_not_representable(worlds: Worlds, model: Model) -> None:
         name = model.joints.name[j]
         for field, asks in (("compliance", model.joints.compliance[:, j].any()), ("enabled", not model.joints.enabled[j])):
             if asks:
-                message = f"joint `{name}` leads a kinematic body, so that its `{field}` would be ignored"
+                message = f"joint `{name}` holds a kinematic body, so that its `{field}` would be ignored"
                 worlds.fault("SC470", f"joints.{name}.{field}", message, "leave it out, or kinematic")
     full = (asked == 3) | ((asked < 0) & (model.plane < 0))
     if model.plane >= 0:

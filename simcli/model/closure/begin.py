@@ -155,9 +155,9 @@ def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
         name, path, j = _joint_of(mechanism, row)
         unit = unit_of_row(mechanism.constraints, row)
         text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}{_suspected(mechanism.model, j)}"
-        code, hint = "SC605", "check the axes and lengths of its loop, give fewer values, or begin aside of a straight one"
+        code, hint = "SC605", "check the axes and lengths of its loop, give fewer values, or start away from a straight pose"
         if is_kept:
-            text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` lets nothing move"
+            text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` does not let it close"
             code, hint = "SC476", CUT
         found.append(Lack(code, world, j, size, path, text, hint))
     return found
@@ -182,7 +182,7 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
         text = f"the initial velocities violate the closure of joint `{name}` by {rate}{suspected}"
         code, hint = "SC605", "check the axes of its loop, and give fewer, or consistent, velocities"
         if is_kept:
-            text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` changes none"
+            text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` keeps them"
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"
         found.append(Lack(code, world, j, size, path, text, hint))
     return found
@@ -212,7 +212,7 @@ def _outside_limit(model: Model, one: Outside, world: int) -> Lack:
     hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
     if len(gears):
         label = model.joints.name[model.dofs.joint[model.mimics.leader[gears[0]]]]
-        hint = f"it follows `{label}`: begin elsewhere with that one, by `initial: {{joint_q: {{{label}: ...}}}}`"
+        hint = f"it follows `{label}`: change the initial value of that joint, by `initial: {{joint_q: {{{label}: ...}}}}`"
     return Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)
 
 

@@ -9,7 +9,7 @@ from simcli.model.tables import Array, Model
 
 _MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
 _MOST_NAMES = 3  # in one line
-FORK_HINT = "write another coordinate of the loop, roughly: what is written beyond its freedoms chooses the branch"
+FORK_HINT = "write another coordinate of the loop, roughly: those beyond its degrees of freedom choose the branch"
 
 
 def moves_of(problem: LoopProblem, before: Array, done: Assembled) -> list[Move]:
@@ -56,8 +56,8 @@ def forks_of(problem: LoopProblem, done: Assembled) -> list[Fork]:
         names = ", ".join(f"`{model.joints.name[j]}`" for j in dict.fromkeys(held))
         count = len(worlds) * (model.n_worlds // problem.lead)
         for world in worlds.tolist():
-            text = (f"the loop of joint `{model.joints.name[closing]}` has two branches or more that meet where it is "
-                    f"drawn, and {names} alone does not choose between them: one was taken")  # fmt: skip
+            text = (f"two or more branches of the loop of joint `{model.joints.name[closing]}` meet at its authored poses, "
+                    f"and {names} alone does not choose between them: one was taken")  # fmt: skip
             found.append(Fork(closing, world, count, text + _where(model, world, count)))
     return found
 
@@ -83,23 +83,23 @@ def _reason(problem: LoopProblem, done: Assembled, joint: int, world: int) -> tu
     model, group = problem.model, done.closer.group_of_dof[problem.model.joints.qd_start[joint]]
     why = done.why[world, group]
     if why == Why.LIMITED:
-        return ("because a limit excludes the branch on which its loop is drawn",
-                "draw the other branch, or write a coordinate that chooses it")  # fmt: skip
+        return ("because a limit excludes the branch of its authored poses",
+                "author the other branch, or write a coordinate that chooses it")  # fmt: skip
     if why == Why.OUT_OF_REACH:
-        return ("because no way was found on which its loop closes with what is written",
-                "write a value that the loop reaches; from the drawing it gets as far as it begins")  # fmt: skip
+        return ("because no path was found on which its loop closes with the written values",
+                "write a value that the loop reaches; from the authored poses it reaches the start of this run")  # fmt: skip
     held = np.flatnonzero(done.held[world] & (done.closer.group_of_dof == group) & model.dofs.q_given)
     names = list(dict.fromkeys(f"`{model.joints.name[model.dofs.joint[d]]}`" for d in held))
     if not names:
-        return "because its loop leaves it no freedom", "leave it out"
+        return "because its loop leaves it no degree of freedom", "leave it out"
     shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
-    return (f"because its loop has no freedom left beside {shown}, which {'is' if len(names) == 1 else 'are'} held",
-            "write the coordinates of fewer joints of the loop, as many as it has freedoms")  # fmt: skip
+    return (f"because its loop has no degree of freedom beside {shown}, which {'is' if len(names) == 1 else 'are'} held",
+            "write the coordinates of fewer joints of the loop, as many as it has degrees of freedom")  # fmt: skip
 
 
 def move_text(model: Model, move: Move) -> str:
     """A move in words: from what to what, why, and where in a batch."""
-    text = f"joint `{model.joints.name[move.joint]}` begins elsewhere than the scene says: {change_text(model, move)}"
+    text = f"joint `{model.joints.name[move.joint]}` does not start where the scene says: {change_text(model, move)}"
     text += f", {move.reason}"
     if model.n_worlds == 1:
         return text

@@ -48,7 +48,7 @@ def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Arra
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
                 columns[key] = np.where(hit, value[:, None], columns[key])
         if (hit & (columns["friction_static"] < columns["friction"])).any():
-            message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
+            message = f"`{written.a}` and `{written.b}` have less static than sliding friction"
             worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
     _refuse_two_rebounds(worlds, labels, a, b, columns)
     return columns | _grains(worlds, labels, shape, a, b)
@@ -105,7 +105,7 @@ def _refuse_two_rebounds(worlds: Worlds, labels: Labels, a: Array, b: Array, col
     """Refuse restitution of what is compliant: an impact on a spring lasts, and has no speed that it ends with."""
     for k in np.flatnonzero(((columns["compliance"] > 0) & (columns["restitution"] > 0)).any(axis=0))[:1]:
         names = f"`{labels[a[k]][0]}` and `{labels[b[k]][0]}`"
-        message = f"contact of {names} is compliant and has restitution, but what is compliant rebounds by itself"
+        message = f"contact of {names} is compliant and has restitution, but a compliant contact rebounds by itself"
         worlds.fault("SC669", written_shape(worlds.first, *labels[a[k]])[1], message,
                      "write restitution: 0 or compliance: 0 for the pair, in `contact.pairs`, or in both materials")
 
@@ -170,12 +170,12 @@ def _grains(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Array) ->
     wants = _wants_grain(worlds, labels, a, b)
     for one, other in zip(a[wants & (has[a] == has[b])], b[wants & (has[a] == has[b])], strict=True):
         names = f"`{labels[one][0]}` and `{labels[other][0]}`"
-        lack = "both have a `grain`, so that it is not said which" if has[one] else "none of them has a `grain`"
+        lack = "both have a `grain`, and only one may" if has[one] else "none of them has a `grain`"
         message = f"friction of {names} differs along and across the grain, but {lack}"
         worlds.fault("SC665", shapes[other][1], message, "write `grain` in one of them, or `friction` for the pair")
     for s in np.nonzero(has & np.isin(np.arange(len(has)), [a, b]))[0]:
         if not wants[(a == s) | (b == s)].any():
-            message = f"the grain of `{labels[s][0]}` does nothing: there is no `friction_across` of what it touches"
+            message = f"the grain of `{labels[s][0]}` has no effect: nothing that it touches has `friction_across`"
             worlds.fault("SC665", f"{shapes[s][1]}.grain", message, "write `friction_across` in its material, or remove it")
     direction = {s: _direction(worlds, labels[s]) for s in np.nonzero(has)[0]}
     owner = np.where(wants, np.where(has[a], a, b), -1)

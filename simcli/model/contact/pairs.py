@@ -212,8 +212,8 @@ def _check_pairs(worlds: Worlds, members: Labels, g: Array, h: Array) -> None:
     """Refuse numbers of a pair that never touches."""
     for index, pair in enumerate(worlds.first.contact.pairs):
         if not named_pairs(members, pair, g, h).any():
-            message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
-            hint = "look at `exclude`, `layers`, `collide: false`; parts of one body, and what does not move, are apart"
+            message = f"`{pair.a}` and `{pair.b}` never touch: their parameters would be ignored"
+            hint = "look at `exclude`, `layers`, `collide: false`; shapes of one body, or at rest, never touch each other"
             worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)
 
 
@@ -244,7 +244,7 @@ def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
     """Refuse a mesh that has no hull, or does not want it."""
     shape, path = written_shape(worlds.first, *label)
     if not shape.convex:
-        message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
+        message = f"mesh `{label[0]}` has `convex: false`, but meshes collide as their convex hulls"
         hint = f"write convex: true, or collide: false, or make convex parts of it: simcli decompose {shape.file}"
         worlds.fault("SC481", f"{path}.convex", message, hint)
     else:

@@ -78,7 +78,7 @@ def _follow_one(worlds: Worlds, part: JointInput, leader: JointInput) -> None:
 def _compare(worlds: Worlds, part: JointInput, leader: JointInput, key: str, written: Array, led: Array) -> None:
     gap = np.abs(written - led).max()
     if gap > _SAME_START:
-        message = f"the written {key} of joint `{part.name}` is {gap:.3g} away from its gear with `{leader.name}`"
+        message = f"the written {key} of joint `{part.name}` differs by {gap:.3g} from its gear with `{leader.name}`"
         joint = worlds.first.joints[part.name]
         path = f"joints.{part.name}.{key}" if getattr(joint, key) is not None else f"initial.joint_{key}"
         worlds.fault("SC465", path, message, f"leave it out: {key} follows from that of `{leader.name}`")

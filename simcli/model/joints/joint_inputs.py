@@ -57,7 +57,7 @@ class JointReader:
         joint = self.worlds.first.joints[name]
         self.worlds.common(lambda s: _structure(s.joints[name]), path)
         if joint.type not in CATALOGUE:
-            self.worlds.fault("SC461", f"{path}.type", f"joint type `{joint.type}` is not built yet in this version")
+            self.worlds.fault("SC461", f"{path}.type", f"joint type `{joint.type}` is not supported yet in this version")
             return None
         motion = self._motion(name, joint)
         if motion is None:

@@ -65,7 +65,7 @@ def _refuse_frames(worlds: Worlds, forms: Forms) -> None:
 
 
 def _fault(worlds: Worlds, path: str, words: str, bar: str) -> None:
-    worlds.fault("SC501", path, f"generalized_alpha does not take {words} bar `{bar}`", _INSTEAD.format(bar))
+    worlds.fault("SC501", path, f"generalized_alpha does not support {words} bar `{bar}`", _INSTEAD.format(bar))
 
 
 def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:
@@ -86,6 +86,6 @@ def _refuse(worlds: Worlds, form: Model, anchor_pairs, p: int, link: int, words:
     at = [k for k, joint in enumerate(anchor_pairs.joint.tolist()) if joint < 0]
     spring = segments_of(form.springs).spring
     path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[spring[at.index(p)]]}"
-    message = f"generalized_alpha does not take {words} `{body}`"
+    message = f"generalized_alpha does not support {words} `{body}`"
     if all(fault.where.path != path or fault.message != message for fault in worlds.faults):
         worlds.fault("SC501", path, message, _INSTEAD.format(body))

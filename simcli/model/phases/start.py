@@ -133,7 +133,7 @@ def _by_pattern(worlds: Worlds, parts: list[JointInput], key: str) -> None:
         path = f"initial.{key}.{pattern}"
         chosen = [parts[place] for place in matching(names, pattern, listed)]
         if not chosen:
-            worlds.fault("SC454", path, f"`{pattern}` fits no joint", "see `simcli show` for the names of the joints")
+            worlds.fault("SC454", path, f"`{pattern}` matches no joint", "see `simcli show` for the names of the joints")
         for part in chosen:
             n = getattr(part, count)
             if value == "center":
@@ -150,7 +150,7 @@ def _centre(worlds: Worlds, part: JointInput, path: str) -> Array:
     names = ("limit_lower", "limit_upper")
     bounds = [part.dof.get(name, np.full((1, part.n_qd), DOF_DEFAULTS[name])) for name in names]
     if not all(np.isfinite(b).all() for b in bounds) or part.n_q != part.n_qd:
-        message = f"joint `{part.name}` has no middle: it lacks a lower or an upper limit"
+        message = f"joint `{part.name}` has no middle: it has no lower or no upper limit"
         worlds.fault("SC458", path, message, "give it both limits, or write a number")
         return part.zero_q()
     return 0.5 * (bounds[0] + bounds[1])

@@ -86,7 +86,7 @@ def read_csv(path: "Path | HeldPath", column: str | None = None, time_column: st
         if row is None:
             continue  # the header
         if rows and row[0] <= rows[-1][0]:
-            raise CsvError(f"line {number}: the time {row[0]:g} does not rise", "sort the lines by time, each once")
+            raise CsvError(f"line {number}: the time {row[0]:g} does not increase", "sort the lines by time, each once")
         rows.append(row)
     if not rows:
         raise CsvError("there are no numbers in it", _PAIRS)

@@ -157,7 +157,7 @@ def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
         return
     at_root = (joints.child == body) & joints.is_tree & (joints.parent == WORLD)
     if not at_root.any():
-        message = f"the kinematic body `{name}` does not hang on the world, so that other bodies move it"
+        message = f"the kinematic body `{name}` is not attached to the world, so that other bodies move it"
         worlds.fault("SC470", f"{path}.kinematic", message, "only the root of a tree can be kinematic")
         return
     j = int(np.flatnonzero(at_root)[0])

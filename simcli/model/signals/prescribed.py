@@ -94,6 +94,6 @@ def _nearer(quat: Array) -> Array:
 def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bool) -> None:
     if given and np.abs(gap).max() > SAME_START:
         name = model.joints.name[model.dofs.joint[d]]
-        message = f"the written {key} of joint `{name}` is {np.abs(gap).max():.3g} away from its prescribed motion"
+        message = f"the written {key} of joint `{name}` differs by {np.abs(gap).max():.3g} from its prescribed motion"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"
         worlds.fault("SC470", path, message, "leave it out: the joint begins where its motion does")

@@ -70,9 +70,9 @@ def refuse_differing(model: Model, solver: MaximalSolver, where: Callable[[str],
     turning = turning_worlds(model, solver.dt) if solver.joint_direction == "auto" else np.zeros(1, bool)
     if turning.any() and not turning.all():
         one, other = (int(k) if numbers is None else numbers[int(k)] for k in (np.argmax(turning), np.argmin(turning)))
-        message = (f"world {one} has loads on light bodies that are too heavy for steps of {solver.dt:g} s along "
-                   f"directions of their start, world {other} has not, and one kind of steps serves a batch")  # fmt: skip
-        hint = "write `joint_direction: implicit` in `solver`, which stands both, or a smaller `dt`"
+        message = (f"loads on light bodies in world {one} are too heavy for `joint_direction: explicit` with dt = "
+                   f"{solver.dt:g} s, but not those in world {other}, and all worlds of a batch use the same")  # fmt: skip
+        hint = "write `joint_direction: implicit` in `solver`, which suits both, or a smaller `dt`"
         raise SceneError([Fault("SC645", message, where("solver"), hint)])
 
 

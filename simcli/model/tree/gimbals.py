@@ -10,7 +10,7 @@ import numpy as np
 from simcli.model.tables import Array, Model
 
 LOCKED = 0.05  # [1], sine of 3 degrees: rates are twenty times the angular velocity that is meant
-ADVICE = "take a `ball` joint, whose coordinates have no such place, or solver: {type: maximal}"
+ADVICE = "take a `ball` joint, whose coordinates have no such singularity, or solver: {type: maximal}"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GimbalLock:
 
     def text(self, n_worlds: int = 1) -> str:
         """What is wrong, among so many worlds."""
-        where = f" in {self.n_worlds} of {n_worlds} worlds, most in number {self.world}" if n_worlds > 1 else ""
+        where = f" in {self.n_worlds} of {n_worlds} worlds, closest in world {self.world}" if n_worlds > 1 else ""
         return (f"two of the three axes of joint `{self.joint}` are {self.angle:.2g} degrees apart{where}: at gimbal lock "
                 "its rates grow without bound")  # fmt: skip
 

@@ -125,7 +125,7 @@ def _state() -> Iterable[Dataset]:
                   "scene chooses them, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations "
                   "name; left out, the efforts of drives and motions")  # fmt: skip
-    yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
+    yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint equations",
                   channel="reactions")  # fmt: skip
     yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "
                   "child anchor, world", channel="reactions")  # fmt: skip
@@ -151,14 +151,14 @@ def _diag() -> Iterable[Dataset]:
 
     yield row("iterations", "1", "iterations of the step that ends at the frame", "i4")
     yield row("residual", "mixed", "residual of that step's equations")
-    yield row("position_violation", "m, rad", "largest violation of a constraint row")
-    yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint row")
+    yield row("position_violation", "m, rad", "largest violation of a constraint equation")
+    yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint equation")
     yield row("penetration", "m", "deepest overlap of two shapes")
     yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none")
     yield row("contacts", "1", "number of contacts", "i4")
     yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
               "5 not assembled, 6 turns too far, 7 too many contacts, "
-              "8 not converged, 9 shapes cut each other at the start, 10 outside a limit, 11 a loop drives itself",
+              "8 not converged, 9 shapes intersect at the start, 10 outside a limit, 11 unstable feedback",
               "i4", optional=False)  # fmt: skip
 
 

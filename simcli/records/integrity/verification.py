@@ -124,12 +124,12 @@ def _order_problems(run: Trajectory) -> Iterator[str]:
     for name, values in (("time", run.time), ("step", run.step)):
         if (~(np.diff(values) > 0)).any():  # also catches NaN
             frame = int(np.argmin(np.diff(values) > 0)) + 1
-            yield f"/frames/{name} does not rise at frame {frame}"
+            yield f"/frames/{name} does not increase at frame {frame}"
     if "contacts/offset" in run._file and run.digest:
         offset = run._file["contacts/offset"][: run.n_frames * run.n_worlds + 1]
         n_contacts = run.counters()["contacts"]
         if len(offset) and (offset[0] != 0 or (np.diff(offset) < 0).any() or offset[-1] != n_contacts):
-            yield "/contacts/offset does not rise from 0 to the number of contacts"
+            yield "/contacts/offset does not increase from 0 to the number of contacts"
 
 
 def file_info(path: str | os.PathLike) -> dict:

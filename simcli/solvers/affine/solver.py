@@ -42,7 +42,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     if worst < WORTH_A_WORD:
         return []
     name, rate = model.bodies.name[body], spin[world, body]
-    text = f"bdf1 takes {100 * worst:.2g} % of the {rate:.3g} rad/s of body `{name}` in this run"
+    text = f"bdf1 will damp {100 * worst:.2g} % of the {rate:.3g} rad/s of body `{name}` in this run"
     return [Event(0, 0.0, int(world), "SC611", 1, int(body), -1, worst, text)]
 
 

@@ -221,7 +221,7 @@ class Core:
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
             self.pushes.has_power |= self.kinematic.n + b.system.n_prescribed_rows > 0
         elif alpha:
-            raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
+            raise UsageError("generalized_alpha does not support this mechanism: an event changes which coordinates an "
                              "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
         if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1

@@ -193,7 +193,7 @@ def _options(document: Document, name: str, choice: list | dict, faults: Faults)
     labels = [value if isinstance(value, str | int | float | bool) else flow_text(value) for value in choice]
     for index, label in enumerate(labels):
         if any(label == other and type(label) is type(other) for other in labels[:index]):
-            faults.add("SC102", f"`{label}` stands twice in the choice `{name}`", _at(document, *at, index), "keep one")
+            faults.add("SC102", f"`{label}` is written twice in the choice `{name}`", _at(document, *at, index), "keep one")
     return [(label, _laid(document, {name: value}, (*at, index), faults, on_value=True))
             for index, (label, value) in enumerate(zip(labels, choice, strict=True))]  # fmt: skip
 

@@ -156,7 +156,7 @@ REFUSED_FORMS: tuple[RefusedForm, ...] = (
 WORDS = {
     "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
     "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
-    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch", "effort": "an effort",
+    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "switching by `enabled`", "effort": "an effort",
     "torsion": "a torsion spring",
 }  # fmt: skip
 
@@ -186,7 +186,7 @@ def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
 
 def refuse_field(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
     """The fault of what a solver does not honour."""
-    check.fault("SC501", f"the {check.spec.solver.type} solver does not honour {words}", path, hint, on_key)
+    check.fault("SC501", f"the {check.spec.solver.type} solver does not support {words}", path, hint, on_key)
 
 
 def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
@@ -226,11 +226,11 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
         where = " of the tree" if name in tree.tree_joints else " outside the tree"
     if fits or _refused_before(kind, field):
         return
-    hint = f"`simcli docs joint_fields` has the table of what {check.spec.solver.type} honours"
+    hint = f"`simcli docs joint_fields` lists what the {check.spec.solver.type} solver supports"
     if field in _INSTEAD and not (in_tree or outside):
         hint = _INSTEAD[field]
     elif outside:
-        hint = f"write `loop: true`, then the {field} is honoured"
+        hint = f"write `loop: true`, then the {field} is supported"
     elif in_tree:
         hint = "give it to a joint of the tree"
     refuse_field(check, f"{WORDS[field]} on a `{kind}` joint{where}", path, hint, path[-1] != "joint")
@@ -263,11 +263,11 @@ NOTES = """\
 - `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
   velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
   refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
-- `friction`: dry friction. Below it a coordinate rests exactly; in affine it creeps, at most by `solver.friction_speed`
-  (`simcli docs affine`).
+- `friction`: dry friction. Below its bound a coordinate rests exactly; in affine it creeps, at most by
+  `solver.friction_speed` (`simcli docs affine`).
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
   of its torque.
-- `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
+- `compliance`: of the constraint equations of a joint outside the tree. A joint of the tree has none: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, or a polynomial of q_other, dof by dof. A follower may
   lead.
 - `motion`: the coordinate follows exactly, whatever else acts on it; what that takes is its `drive_effort`. One for all
@@ -279,13 +279,13 @@ NOTES = """\
   mass, along the axes of the parent's anchor frame, and the opposite on the parent at the same place.
 - `torsion`: a force of type torsion.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
-  acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows; and
-  its bodies touch.
+  acts: constraint equations, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads
+  or follows; and its bodies touch.
 """
 
 
 INTRODUCTION = (
-    "Which solver honours which field of which joint type. What is not honoured is refused by name, with its place in the",
+    "Which solver supports which field of which joint type. What is not supported is refused by name, with its place in the",
     "file. `compliance` and `enabled` of the tree are those of a joint that can be switched off.",
 )
 _HALF = 6  # fields side by side, as many as a terminal is wide

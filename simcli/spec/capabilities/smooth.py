@@ -31,7 +31,7 @@ def check_smooth(check: Checker) -> None:
             elif field == "motion" and _leads(check, joint):
                 continue
             elif field in _ALONG and joint.compliance:
-                words = f"{words} on a joint that yields {WHO}"
+                words = f"{words} on a joint with compliance {WHO}"
                 refuse_field(check, words, joint_fields.written_path(check, name, field), _INSTEAD, True)
             elif field in _ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
@@ -49,13 +49,13 @@ def _check_forces(check: Checker) -> None:
     """Bodies that yield, and forces that switch or act on other coordinates."""
     for name, body in check.spec.bodies.items():
         if body.natural is not None and body.natural.compliance:
-            refuse_field(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", _INSTEAD)
+            refuse_field(check, f"a body with compliance {WHO}", f"bodies.{name}.natural.compliance", _INSTEAD)
     for name, force in check.spec.forces.items():
         if not force.IS_SMOOTH:
             refuse_field(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
         joint = check.spec.joints.get(getattr(force, "joint", None))
         if joint is not None and joint.compliance:
-            refuse_field(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", _INSTEAD)
+            refuse_field(check, f"a {force.type} on a joint with compliance {WHO}", f"forces.{name}.joint", _INSTEAD)
         elif joint is not None and not is_straight(joint):
             words = f"a {force.type} on a `{joint.type}` joint of several turns {WHO}"
             refuse_field(check, words, f"forces.{name}.joint", _INSTEAD)

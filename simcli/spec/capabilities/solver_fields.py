@@ -52,11 +52,11 @@ FIELD_RULES: tuple[FieldRule, ...] = (
     FieldRule("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
     FieldRule("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
     FieldRule("bodies.*.affine", frozenset((_AFFINE,)), "`affine` of a body"),
-    FieldRule("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
-    FieldRule("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
+    FieldRule("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "`d_hat` of a pair"),
+    FieldRule("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "`barrier_stiffness` of a pair"),
     FieldRule("bodies.*.kinematic", BUILT, "a kinematic body"),
     FieldRule("bodies.*.motion", BUILT, "a prescribed body motion"),
-    FieldRule("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
+    FieldRule("bodies.*.natural.compliance", frozenset((NATURAL,)), "compliance of a body", hint="use the natural solver"),
     FieldRule("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     FieldRule("events", BUILT, "events"),
     FieldRule("initial.assemble", BUILT, "assembly of loops"),
@@ -218,7 +218,7 @@ def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
     """
     spec = check.spec
     if check.has("solver.contact"):
-        refuse_field(check, f"how contacts are solved{who}", "solver.contact", instead, True)
+        refuse_field(check, f"contact options{who}", "solver.contact", instead, True)
     if "contacts" in spec.output.channels:
         where = f"output.channels[{spec.output.channels.index('contacts')}]"
         refuse_field(check, f"the channel `contacts`{who}", where, instead)

@@ -105,7 +105,7 @@ class Checker:
         """A hint for the name of a free joint that a body does not get; "" for any other name."""
         body = name.removesuffix("_free")
         is_one = body != name and body in self.names["bodies"] and name not in self.free_joints
-        return f"body `{body}` hangs on a joint, so that it has no free one: name that joint" if is_one else ""
+        return f"body `{body}` is held by a joint, so that it has no free joint: name that joint" if is_one else ""
 
     def is_lost(self, name: str, *sections: str) -> bool:
         """Whether a broken instance or a refused section, reported already, may have made this name."""

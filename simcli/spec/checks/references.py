@@ -142,7 +142,7 @@ def _terms(check: Checker, paths: list[str], force, terms: tuple[TermSpec, ...])
             check.fault("SC463", f"joint `{term.joint}` has {len(joint.dof_kinds)} dof(s), and no dof {term.dof}",
                         f"{path}.dof", f"from 0 to {len(joint.dof_kinds) - 1}")  # fmt: skip
         elif any((term.joint, term.dof) == (other.joint, other.dof) for other in terms[:n]):
-            check.fault("SC463", f"dof {term.dof} of joint `{term.joint}` stands in the sum twice", path, "add the factors")
+            check.fault("SC463", f"dof {term.dof} of joint `{term.joint}` is in the sum twice", path, "add the factors")
     if force.unit is None and len(kinds_of_terms(check.spec.joints, terms)) > 1:
         check.fault("SC213", f"the sum of a {force.type} adds turns to displacements", paths[0],
                     "write `unit: m` (or rad), and factors that make it so")  # fmt: skip
@@ -251,7 +251,7 @@ def _patterns(check: Checker) -> None:
             matched = matching([*joints, *free], pattern, listed)
             if not matched and not check.lacks_names("bodies", "joints", "articulations"):
                 hint = _why_not_free(check, pattern) or did_you_mean(pattern, [*joints, *listed, *free], "joints")
-                check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
+                check.fault("SC454", f"`{pattern}` matches no joint", path, hint, on_key=True)
             for place in matched:
                 if place < len(joints):
                     _start(check, joints[place], value, key, path)
@@ -265,7 +265,7 @@ def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> N
     for key in ("include", "exclude"):
         for index, pattern in enumerate(getattr(select, key) or ()):
             if not matching(names, pattern, listed) and not check.lacks_names("bodies", "joints", "articulations"):
-                message = f"`{pattern}` fits no body, no joint and no listed articulation"
+                message = f"`{pattern}` matches no body, no joint and no listed articulation"
                 hint = _why_not_free(check, pattern) or did_you_mean(pattern, [*names, *listed], "names")
                 path = f"output.select.{key}[{index}]"
                 check.fault("SC313", message, path if check.has(path) else f"output.select[{index}]", hint)

@@ -77,7 +77,7 @@ class Defaults:
         """A fault for each name or pattern that fits nothing."""
         for (kind, key), table in self.unmatched.items():
             hint = did_you_mean(key, [*self.names.get(kind, ()), *known_keys(_PATHS[kind])], "names and keys")
-            faults.add("SC454", f"`{key}` fits no {kind}", where_of(table.keys[key], f"defaults.{kind}.{key}"), hint)
+            faults.add("SC454", f"`{key}` matches no {kind}", where_of(table.keys[key], f"defaults.{kind}.{key}"), hint)
 
 
 def names_of(root: TableNode) -> dict[str, Collection[str]]:

@@ -282,7 +282,7 @@ class _Builder:
                 first = keys[key]
                 self.faults.add(
                     "SC102",
-                    f"the key `{_short(key)}` stands twice",
+                    f"the key `{_short(key)}` is written twice",
                     self.where(mark),
                     f"first at line {first.line}; keep one",
                 )

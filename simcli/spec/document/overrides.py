@@ -254,7 +254,7 @@ def spread_values(text: str, start: Mark, faults: Faults) -> Node:
     if draw is None and (word := _WORD.match(text)):
         mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
         hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
-        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", where_of(mark), hint)
+        faults.add("SC113", f"`{text.strip()[:60]}` is not a way to vary", where_of(mark), hint)
         return TableNode({}, {}, mark, block=False)
     if draw is None:
         node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
@@ -360,6 +360,6 @@ def put_value(root: TableNode, laid: Laid, faults: Faults) -> TableNode | None:
     """The tree with one override, or None after a fault."""
     changed = replace(root, laid.steps, laid.node, laid.key_mark)
     if changed is None:
-        message = f"`{format_path(laid.steps)}` leads through something that is no mapping, or past the end of a list"
+        message = f"`{format_path(laid.steps)}` leads through a value that is not a mapping, or past the end of a list"
         faults.add("SC113", message, where_of(laid.key_mark, format_path(laid.steps)), "set the whole value")
     return changed

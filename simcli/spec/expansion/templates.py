@@ -142,7 +142,7 @@ class Expander:
         self.nodes += node.size
         if name in self.out[section]:
             where = where_of(mark, f"{section}.{name}")
-            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", where, "rename one")
+            self.faults.add("SC302", f"`{name}` is written twice in `{section}`", where, "rename one")
         self.out[section][name] = node
         self.keys[section][name] = mark
 

@@ -53,7 +53,7 @@ class Page:
         elif self.bad:
             parts.append(f"For example:\n\n{_indent(self.bad)}")
         if self.good and not self.sets:
-            parts.append(f"Mended:\n\n{_indent(self.good)}")
+            parts.append(f"Fixed:\n\n{_indent(self.good)}")
         if self.advice:
             parts.append(_wrap(self.advice))
         return "\n\n".join(parts)

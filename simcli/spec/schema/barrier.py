@@ -19,6 +19,6 @@ class BarrierSpec(SpecModel):
     ] = doc(None, "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
             "auto: 1 kN / d_hat^3, so that forces of kilonewtons leave a tenth of d_hat", "N/m^3", 1e9)  # fmt: skip
     creep_speed: quantity("m/s", gt=0) = doc(
-        0.01, "Times dt, the way from where a contact stuck at which its friction is full; what is held stays", "m/s", 1e-3
+        0.01, "Times dt: the sliding distance at which friction is full; contacts that it holds do not creep", "m/s", 1e-3
     )
     segments: count(ge=3) = doc(16, "Corners of the polygons that stand for circles of cylinders, cones, ellipsoids", "", 32)

@@ -218,7 +218,7 @@ class BodySpec(SpecModel):
         dict, "Shapes by name, for mass and contact", "", "{ball: {type: sphere, radius: 0.1}}"
     )
     velocity: VelocitySpec | None = doc(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
-    gravity_compensation: quantity("") = doc(0.0, "What of its weight a force at its centre of mass holds up: 1 all of it, "
+    gravity_compensation: quantity("") = doc(0.0, "Share of its weight that a force at its centre of mass carries: 1 all, "
                                              "more than 1 lifts it", "", 1.0)  # fmt: skip
     kinematic: Truth = doc(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = doc(None, "Natural solver: kind of coordinates", "", "1P3V")

@@ -73,12 +73,12 @@ class ContactSolvingSpec(SpecModel):
     )
     push_out_speed: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
     tolerance: quantity("m/s", gt=0) = doc(
-        1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
+        1e-8, "Residual velocity at which a pass ends, a hundredth of what a step may have; single "
         "precision takes 1e-5 at least, up to 1e-4 where joints are constraint equations", "m/s", 1e-10
     )  # fmt: skip
     linear: Literal["auto", "dense", "sparse"] = doc(
         "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
         "maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
     )  # fmt: skip
-    passes: count(gt=0) = doc(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
+    passes: count(gt=0) = doc(5, "Most contact solutions of a step, each with the gaps at the poses that the last one gave",
                               "", 8)  # fmt: skip

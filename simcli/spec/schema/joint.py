@@ -250,7 +250,7 @@ class JointSpec(SpecModel):
     friction: Losses = doc((0.0,), "Dry friction", "N*m or N", 0.1)
     armature: Losses = doc((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
     velocity_limit: Bounds | None = doc(None, "Largest speed", "rad/s or m/s", 10)
-    compliance: quantity(ge=0) = doc(0.0, "Compliance of the joint's rows, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
+    compliance: quantity(ge=0) = doc(0.0, "Compliance of its constraint equations, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
     strength_ratio: quantity("", gt=0) | None = doc(None, "Affine solver: stiffness as a ratio of mass / dt^2", "", 100)
     driving: DrivingSpec | None = doc(None, "Affine solver: driving joint", "", "{aim_angle: 1.0}")
     init_angle: AnyNumber = doc(0.0, "Reported coordinate = measured + init_angle", "rad or m", 0.1)

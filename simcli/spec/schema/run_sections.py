@@ -125,7 +125,7 @@ class _TrustSpec(SpecModel):
 
 
 class UnsolvedSpec(_TrustSpec):
-    """What a run comes to if steps do not converge; `on_unsolved: fail` for short."""
+    """What a run does about steps that do not converge; `on_unsolved: fail` for short."""
 
     action: Literal["auto", "warn", "fail"] = doc(
         "auto", "Exit code 4 where such steps of a world reach the share (auto), at any (fail), never (warn)", "", "fail"
@@ -136,7 +136,7 @@ class UnsolvedSpec(_TrustSpec):
 
 
 class DriftSpec(_TrustSpec):
-    """What a run comes to if its energy does not add up; `on_drift: fail` for short."""
+    """What a run does about an energy balance error; `on_drift: fail` for short."""
 
     action: Literal["auto", "warn", "fail"] = doc(
         "auto", "Exit code 4 where a world gains energy, not in affine (auto), gains or loses it (fail), never (warn)", "",
@@ -152,9 +152,9 @@ class RunSpec(SpecModel):
     duration: PositiveTime = doc(1.0, "Simulated time, a whole multiple of dt; it ends with a frame", "s", 10)
     on_failure: Literal["isolate", "stop"] = doc("isolate", "A failed world is frozen, or stops the run", "", "stop")
     on_unsolved: UnsolvedSpec = doc(
-        UnsolvedSpec, "Steps that are not solved: auto, warn, fail, or {action, above, share}", "", "fail"
+        UnsolvedSpec, "Steps that do not converge: auto, warn, fail, or {action, above, share}", "", "fail"
     )
-    on_drift: DriftSpec = doc(DriftSpec, "Energy from nothing: auto, warn, fail, or {action, above, share}", "", "warn")
+    on_drift: DriftSpec = doc(DriftSpec, "Energy balance errors: auto, warn, fail, or {action, above, share}", "", "warn")
     stop_when: StopSpec | None = doc(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 

@@ -63,32 +63,33 @@ class GeneralizedSolver(_Impulsive):
 
 class _Correcting(_Impulsive):
     tolerance: quantity("m", gt=0) = doc(
-        1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
+        1e-12, "Largest residual of the equations after a step; single precision takes 2e-6 at least", "m", 1e-12
     )
     max_iterations: count(gt=0) = doc(
-        30, "Corrections of positions in one step, at most; what they leave is in diag/position_violation", "", 30
+        30, "Most position corrections in one step; the violation that they leave is in diag/position_violation", "", 30
     )
 
 
 class MaximalSolver(_Correcting):
-    """Position and quaternion per body, joints as rows."""
+    """Position and quaternion per body, joints as constraint equations."""
 
     type: Literal["maximal"] = doc(REQUIRED, "Kind of coordinates", "", "maximal")
     integrator: Literal["auto", "semi_implicit"] = doc("auto", _STEPPING, "", "semi_implicit")
     joint_direction: Literal["auto", "explicit", "implicit"] = doc(
-        "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
-        "on light bodies; auto: the end where dt^2 times the weight of bodies that hang together would turn one too far", "",
+        "auto", "Joint forces along directions at the start of a step (explicit), or at its end (implicit), which damps and "
+        "is stable with heavy loads on light bodies; auto: implicit where dt^2 times the weight of connected bodies would "
+        "turn one of them too far", "",
         "implicit",
     )
 
 
 class NaturalSolver(_Correcting):
-    """Points and vectors per body, rigidity as rows."""
+    """Points and vectors per body, rigidity as constraint equations."""
 
     type: Literal["natural"] = doc(REQUIRED, "Kind of coordinates", "", "natural")
     integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = doc("auto", _STEPPING, "", "moreau")
     spectral_radius: quantity("", ge=0, le=1) = doc(
-        0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
+        0.8, "generalized_alpha: amplitude of a high frequency after a step; 1 damps nothing", "", 0.9
     )
 
 
@@ -99,12 +100,12 @@ class AffineSolver(_Solver):
     integrator: Literal["auto", "bdf1", "bdf2"] = doc("auto", _STEPPING, "", "bdf2")
     tolerance: quantity("m", gt=0) = doc(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
     max_iterations: count(gt=0) = doc(100, "Iterations per step before the world counts as failed", "", 50)
-    stiffness: quantity("Pa", gt=0) = doc(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)
+    stiffness: quantity("Pa", gt=0) = doc(1e8, "Stiffness of the rigidity of bodies, times their volume", "Pa", 1e9)
     strength_ratio: quantity("", gt=0) = doc(
-        100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
+        100.0, "Stiffness of joints that give none, as a ratio of mass / dt^2", "", 1000
     )
     friction_speed: quantity("", gt=0) = doc(
-        0.01, "Speed at which dry friction of joints is full; what it holds creeps by less", "rad/s or m/s", 1e-3
+        0.01, "Speed at which dry friction of joints is full; held joints creep more slowly", "rad/s or m/s", 1e-3
     )
     contact: BarrierSpec = doc(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
 
@@ -143,7 +144,7 @@ def _is_title(text: str) -> bool:
 
 def _title(value: object) -> object:
     if isinstance(value, str) and not _is_title(value):
-        hint = "letters, digits, ., _ and -, a letter or digit first, at most 100; where the result goes is said by `-o`"
+        hint = "letters, digits, ., _ and -, a letter or digit first, at most 100; `-o` says where the result goes"
         raise refuse("SC312", f"{spell(value)} is not the name of a scene", hint)
     return value
 

@@ -38,7 +38,7 @@ def _stems(files: list[str]) -> list[str]:
     found = stems if len(set(stems)) == len(stems) else files
     if len(set(found)) < len(found):
         twice = next(one for one in found if found.count(one) > 1)
-        raise refuse("SC102", f"the scene `{twice}` stands twice", "keep one")
+        raise refuse("SC102", f"the scene `{twice}` is written twice", "keep one")
     return found
 
 

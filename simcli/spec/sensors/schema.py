@@ -66,7 +66,7 @@ class SensorSpec(SpecModel):
         if self.size is not None and min(self.size) <= 0.0:
             raise refuse("SC231", f"a length of `size` is {min(self.size):g}", "it must be greater than 0", "size")
         if len(set(self.type)) < len(self.type):
-            raise refuse("SC207", "a type stands twice", "remove one", "type")
+            raise refuse("SC207", "a type is written twice", "remove one", "type")
         for name in self.type:
             self._fits(name)
         for key in _KEYS:

@@ -130,7 +130,7 @@ class Cluster:
             self._known = {one: said for one, said in self._known.items() if one in threads}
             if new := [one for one in threads if one not in self._known]:
                 for one, said in self._client.run(version_of_worker, workers=new, on_error="return").items():
-                    self._known[one] = said.decode() if isinstance(said, bytes) else f"no simcli of ours ({_brief(said)})"
+                    self._known[one] = said.decode() if isinstance(said, bytes) else f"no such simcli ({_brief(said)})"
             self._workers = {one: n for one, n in threads.items() if self._known.get(one) == own_version()}
             if threads and not self._workers:
                 others = "; ".join(f"{one} has {self._known.get(one, 'not answered')}" for one in sorted(threads)[:3])
@@ -240,7 +240,7 @@ class Cluster:
         try:
             plain, files = unpack_answer(future.result(timeout=CONNECT_S + len(self._chunks)))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is none: {_brief(error)}")
+            return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is not valid: {_brief(error)}")
         except Exception:  # the worker died between its answer and our taking it
             self._submit(chunk)
             return None

@@ -247,4 +247,4 @@ def _refuse_twice(cases: Sequence[Case]) -> None:
         if other is not case:
             words = [", ".join(f"{name} = {value}" for name, value in one.labels) or "no choice" for one in (other, case)]
             raise UsageError(f"two cases of the sweep are the same: ({words[0]}) and ({words[1]}), so that one would be run "
-                             "twice: remove one of the values, or a choice that changes nothing")  # fmt: skip
+                             "twice: remove one of the values, or a choice that has no effect")  # fmt: skip

@@ -219,11 +219,11 @@ def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, 
     events = []
     for world in np.flatnonzero(summary[:, _FIRST] > 0).tolist():
         step, residual = before + int(summary[world, _FIRST]), float(summary[world, FIRST_RESIDUAL])
-        text = f"the {what} of a step are not solved: {residual:.3g} m/s are left"
+        text = f"a step did not converge: the residual of its {what} is {residual:.3g} m/s"
         events.append(Event(step, step * dt, world, "SC661", 1, -1, -1, residual, text))
     for world in np.flatnonzero(summary[:, _UNSOLVED] > 0).tolist() if is_last else ():
         count = int(summary[world, _UNSOLVED])
-        text = f"{count} step(s) left {what} unsolved, by {summary[world, WORST]:.3g} m/s at most"
+        text = f"{count} step(s) did not converge: the largest residual of {what} is {summary[world, WORST]:.3g} m/s"
         events.append(Event(n_steps, n_steps * dt, world, "SC662", 1, -1, -1, float(count), text))
     return events
 

@@ -65,8 +65,8 @@ def reason(status: Status, body: str, dof: str) -> str:
         Status.NOT_FINITE: f"a velocity of joint `{dof}` is not finite (body `{body}`)",
         Status.TOO_FAST: f"joint `{dof}` is faster than solver.max_velocity (body `{body}`)",
         Status.TURNS_FAR: f"body `{body}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
-        Status.LOOP_LOST: f"a loop of signals drives itself: by its samples body `{body}` moves faster at every turn; make "
+        Status.LOOP_LOST: f"unstable feedback loop: at every sample it makes body `{body}` faster; make "
                           "gains, steps or delays smaller",
-        Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{body}` moves most",
+        Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations iterations; body `{body}` still moved most",
     }
     return texts.get(status, f"the articulated inertia at joint `{dof}` is not positive (body `{body}`)")

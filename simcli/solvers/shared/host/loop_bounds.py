@@ -67,5 +67,5 @@ def too_long(device: Device) -> DeviceError:
     Args:
         device: of the run.
     """
-    return DeviceError("SC713: one stage of a step of this scene takes more turns of loops than the driver of "
+    return DeviceError("SC713: one stage of a step of this scene needs more loop iterations than the driver of "
                        f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu")

@@ -63,7 +63,7 @@ def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
     fields = [field for field in asked(joint, name, structure.switched(check.spec)) if field != "motion"]
     fields += [field for field in ("driving", "strength_ratio") if check.has(f"joints.{name}.{field}")]
     for field in fields:
-        words = f"`{field}` of a joint that leads a kinematic body"
+        words = f"`{field}` of a joint that holds a kinematic body"
         hint = f"leave it out, or `kinematic` of body `{joint.child}`"
         refuse_field(check, words, written_path(check, name, field), hint, True)
 
@@ -87,7 +87,7 @@ def check_efforts(check: Checker) -> None:
         joint = check.spec.joints.get(force.joint) if force.type in ON_JOINTS else None
         if joint is not None and joint.type in AFFINE_COORDINATES and _leads(check, joint):
             hint = "leave it out: the body moves as prescribed"
-            refuse_field(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
+            refuse_field(check, "an effort on a joint that holds a kinematic body", f"forces.{name}.joint", hint)
 
 
 def _limit_path(check: Checker, name: str, index: int) -> str:
@@ -100,8 +100,8 @@ def _check_driving(check: Checker, name: str, joint: JointSpec) -> None:
         return
     path, base = f"joints.{name}.driving", dofs.SAME.get(joint.type, joint.type)
     if base not in AIMS:
-        check.fault("SC612", f"joint `{name}` of type `{joint.type}` is no base for a driving joint", path,
-                    "a driving joint stands on a revolute or a prismatic joint", on_key=True)  # fmt: skip
+        check.fault("SC612", f"joint `{name}` of type `{joint.type}` cannot be a driving joint", path,
+                    "only revolute and prismatic joints can be driving joints", on_key=True)  # fmt: skip
         return
     for key in AIMS.values():
         if getattr(joint.driving, key) is not None and key != AIMS[base]:

@@ -10,7 +10,7 @@ from simcli.spec.schema.contact import PairSpec
 
 _WORDS = {
     "friction_across": ("friction that differs between directions", "write `friction` alone"),
-    "friction_static": ("friction at rest other than in sliding", "write `friction` alone"),
+    "friction_static": ("static friction that differs from sliding friction", "write `friction` alone"),
     "rolling_friction": ("rolling friction", "remove it"),
     "torsional_friction": ("torsional friction", "remove it"),
     "compliance": ("compliance of contacts", "remove it: `barrier_stiffness` says how hard a barrier is"),

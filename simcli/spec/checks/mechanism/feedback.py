@@ -89,7 +89,7 @@ def check_seen(check: Checker, name: str, path: str | list) -> None:
     later = word in SENSOR_TYPES and SENSOR_TYPES[word].channel not in ("", "joints") if group == "sensor" else (
         kind_of(text) in _LATER and group != "distance")  # fmt: skip
     if later:
-        message = f"feedback sees positions and velocities where a step begins, and `{text}` is known at its end"
+        message = f"feedback uses positions and velocities at the start of a step, and `{text}` is known at its end only"
         check.fault("SC315", message, path, "use q, qd, position, orientation, velocity, angular_velocity or distance.A.B")
         return
     if not known_quantity(check, text, path):
@@ -98,7 +98,7 @@ def check_seen(check: Checker, name: str, path: str | list) -> None:
     if component is not None and width is not None and component >= width:
         check.fault("SC205", f"`{text}` has {width} component(s), counted from 0", path)
     elif component is None and width is not None and width != 1:
-        message = f"`{text}` has {width} components, and feedback sees one number"
+        message = f"`{text}` has {width} components, and feedback takes one number"
         check.fault("SC205", message, path, f"write {{{text}.0}}" if width else "")
 
 

@@ -47,7 +47,7 @@ def _massless(check: Checker, name: str, body: BodySpec) -> None:
         message = f"body `{name}` has no mass, which affine bodies need"
         check.fault("SC401", message, f"bodies.{name}.mass", "give it mass, or take another solver")
     elif body.inertia is None or not body.inertia.point:
-        message = f"body `{name}` has no mass, but what has none has no inertia"
+        message = f"body `{name}` has an inertia, but its mass is 0"
         check.fault("SC401", message, f"bodies.{name}", "write `mass: 0, inertia: point`, or give it mass", on_key=True)
 
 
@@ -109,7 +109,7 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
     if low < -VANISHING * size or low != low:
         check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
     elif check.spec.world.plane is None and low + middle < high * (1 - TRIANGLE):  # in a plane one moment counts
-        message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
+        message = f"these moments of inertia are impossible: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
 
 
@@ -190,7 +190,7 @@ def _limits(check: Checker, name: str, joint: JointSpec) -> None:
             path.append(index)
         elif find(check.tree, path) is None:
             path = ["joints", name, "axes"]
-        words = "equal" if limit.lower == limit.upper else "the wrong way round"
+        words = "equal" if limit.lower == limit.upper else "in the wrong order"
         check.fault(
             "SC406",
             f"the limits of joint `{name}` are {words}: [{limit.lower:g}, {limit.upper:g}]",
@@ -275,7 +275,7 @@ def check_structure(check: Checker) -> structure.Tree | None:
         )
     elif not spec.allow_orphan_joints:
         for name in tree.orphans:
-            message = f"joint `{name}` is in no articulation and hangs on nothing that is listed"
+            message = f"joint `{name}` is in no articulation and not attached to the world or to a listed joint"
             hint = "list it in `articulations`" + ("" if generalized else ", or write allow_orphan_joints: true")
             check.fault("SC413", message, f"joints.{name}", hint, on_key=True)
     if generalized:
@@ -296,11 +296,11 @@ def _massless_and_free_to_turn(check: Checker, tree: structure.Tree) -> None:
             continue
         low, high = _spread_of(check, body.inertia)
         if high <= 0.0 or (kind == "free" and 0 <= low <= VANISHING * high):
-            message = f"body `{name}` can spin, but has no inertia against it"
-            hint = "give it inertia, or a joint that does not let it spin"
+            message = f"body `{name}` can rotate about an axis about which it has no inertia"
+            hint = "give it inertia, or a joint that prevents this rotation"
             loop = next((key for key in tree.loop_joints if name in (spec.joints[key].parent, spec.joints[key].child)), None)
             if kind == "free" and loop is not None:
-                hint = f"give it inertia, or let joint `{loop}`, which is none of the tree, carry it"
+                hint = f"give it inertia, or let joint `{loop}`, which closes a loop, be the one of the tree that holds it"
             check.fault("SC423", message, f"bodies.{name}.inertia", hint)
 
 

@@ -43,7 +43,7 @@ def check_loads_across(check: Checker) -> None:
     if spec.world.plane is None or spec.solver.type not in _FLAT or "reactions" not in spec.output.channels:
         return
     for path, words in _loads_across(check, NORMAL_INDEX[spec.world.plane]):
-        message = f"the scene is planar ({spec.world.plane}), and {words} across it: no reaction shows that"
+        message = f"the scene is planar ({spec.world.plane}), and {words} along its normal: reactions do not include that"
         hint = "take the generalized solver, whose joints of the tree carry it, or a scene without a plane"
         check.fault("SC479", message, path, hint, severity="warning")
 

@@ -12,7 +12,7 @@ from simcli.spec.schema.shape import may_touch
 def check_touching(check: Checker) -> None:
     """Warn of options of contact that nothing reads."""
     if check.has("solver.contact") and not _is_unknown(check) and touching_pair(check) is None:
-        message, hint = "`solver.contact` changes nothing: no two shapes can touch", "give two bodies shapes, or remove it"
+        message, hint = "`solver.contact` has no effect: no two shapes can touch", "give two bodies shapes, or remove it"
         check.fault("SC666", message, "solver.contact", hint, on_key=True, severity="warning")
 
 

@@ -295,7 +295,7 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> in
     changes = changes or any(one.option == SWEEP for one in check.document.overrides)  # a sweep is judged by all its cases
     if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
         hint = "`initial` does not begin there" if steps[0] == "keyframes" else "no expression uses it"
-        check.fault("SC317", f"`{path}` changes nothing", at, hint, on_key=True)
+        check.fault("SC317", f"`{path}` has no effect", at, hint, on_key=True)
     return len(trials)
 
 

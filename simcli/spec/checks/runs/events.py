@@ -26,7 +26,7 @@ _FIXED = {
     "look": "how the scene is drawn", "batch": "the batch", "expect": "the expectations",
     "articulations": "the structure", "events": "the events",
     "allow_orphan_joints": "the structure", "defaults": "the defaults", "materials": "a material",
-    "params": "a parameter, which is gone at run time", "models": "a model", "instances": "an instance",
+    "params": "a parameter, which does not exist at run time", "models": "a model", "instances": "an instance",
     "replicate": "a replica", "initial": "the initial state",
     "keyframes": "the initial state",
 }  # fmt: skip
@@ -65,7 +65,7 @@ def check_events(check: Checker) -> None:
         elif event.when is not None:
             check_seen(check, event.crossing[0], ["events", index, "when", event.crossing[0]])
         elif event.at >= check.spec.run.duration and not check.broken & {("run", ""), ("solver", "")}:
-            message = f"the event at {event.at:g} s comes when the run has ended"
+            message = f"the event at {event.at:g} s comes after the end of the run"
             check.fault("SC233", message, path, f"the run takes {check.spec.run.duration:g} s", severity="warning")
         for text, value in event.set.items():
             _one(check, text, value, ["events", index, "set", text])

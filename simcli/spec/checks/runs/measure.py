@@ -29,7 +29,7 @@ def _check_measure(check: Checker, spec: MeasureSpec, path: str) -> None:
     check_parts(check, spec.quantity, at, path, spec.component, spec.norm)
     duration = check.spec.run.duration
     if spec.since > duration * (1 + 1e-12) and not check.broken & {("run", ""), ("solver", "")}:
-        message = f"the measure begins at {spec.since:g} s, when the run has ended: it finds nothing"
+        message = f"the measure begins at {spec.since:g} s, after the end of the run"
         check.fault("SC233", message, f"{path}.from", f"the run takes {duration:g} s", severity="warning")
     is_sensor = split_name(spec.quantity).group == "sensor"
     if spec.frame == "body" and (is_sensor or kind_of(spec.quantity) not in TURNED):

@@ -55,7 +55,7 @@ def _check_pattern(check: Checker, text: str, path: str) -> None:
     found = list(meant_quantities(check.spec, text))
     if not found:
         hint = _meant(check, text) or "`simcli show` lists joints, bodies and sensors"
-        check.fault("SC315", f"`{text}` means nothing that frames can hold", path, hint)
+        check.fault("SC315", f"`{text}` is not a quantity that frames can record", path, hint)
     for name in found:
         known_channel(check, name, path)
 
@@ -83,7 +83,7 @@ def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> boo
         return False
     if split_name(text).group == "diag":
         hint = f"frames have it: `expect: [{{max: {canonical(text)}, below: 1}}]` judges it, `simcli plot` shows it"
-        check.fault("SC315", f"`{text}` is a diagnostic, which no step looks at", path, hint)
+        check.fault("SC315", f"`{text}` is a diagnostic, which is recorded at frames only", path, hint)
         return False
     return known_channel(check, text, path)
 
@@ -138,7 +138,7 @@ def _have_distance(check: Checker, bodies: list[str], path: str) -> bool:
             return False
         terrain = next((key for key, shape in shapes.items() if shape.type in NO_DISTANCE), None)
         if terrain:
-            check.fault("SC315", f"the distance from terrain is not found (`{terrain}` of `{body}`)", path,
+            check.fault("SC315", f"the distance from terrain is not supported (`{terrain}` of `{body}`)", path,
                         "measure the position of a point instead")  # fmt: skip
             return False
     if kinds == {"plane"}:
