@@ -63,7 +63,7 @@ class OpenRecording:
     def __enter__(self) -> "OpenRecording":
         return self
 
-    def __exit__(self, kind, error, traceback) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self.close("done" if kind is None else "failed")
 
     @property

@@ -56,7 +56,7 @@ class Trajectory:
     def __enter__(self) -> "Trajectory":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self):

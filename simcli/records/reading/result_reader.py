@@ -58,7 +58,7 @@ class Results:
     def __enter__(self) -> "Results":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class Results:
         with reading(self.path):
             return found + provenance_problems(self._handle["provenance"])
 
-    def info(self) -> dict:
+    def info(self) -> dict[str, object]:
         """What is in the file, as plain numbers and strings."""
         source = self.provenance
         with reading(self.path):
