@@ -53,7 +53,8 @@ class OpenRecording:
         )  # fmt: skip
         checkpoint.clear_checkpoints(path)
         self._pending: list[Event] = []
-        self._n_told, self._closed, self._none = 0, False, None
+        self._n_told, self._closed = 0, False
+        self._none: FrameBlock | None = None
 
     @property
     def closed(self) -> bool:

@@ -420,7 +420,7 @@ class Simulation:
         stepwise = self._ready()
         if isinstance(snapshot, str | Path):
             self._refuse_recording("restore")
-            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases_left)
+            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, self._model, stepwise.phases_left)
             snapshot = self._with_parameters(snapshot)
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
@@ -436,7 +436,7 @@ class Simulation:
     def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot of a file with the model of its parameters."""
         if not self._parameters.paths:
-            return replace(snapshot, model=self._model)
+            return snapshot
         model = self._parameters.model_with(snapshot.parameters, self._model_now(), self._stepwise.takes)
         present = self._solver.stepper.stated(self._solver.formed(model))
         return replace(snapshot, model=model, state=replace(snapshot.state, present=present))

@@ -10,6 +10,7 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
 import h5py
 import numpy as np
@@ -28,6 +29,14 @@ from simcli.records.reading.named import Body, Joint, MeasuresByName, NamedPoint
 from simcli.records.reading.series import Column, closed, part_of_dataset
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
+
+
+class Counters(TypedDict):
+    """What goes with `n_frames`: committed events and contacts, and the digest."""
+
+    events: int
+    contacts: int
+    digest: str | None
 
 
 class Trajectory:
@@ -298,7 +307,7 @@ class Trajectory:
         with reading(self.path):
             return int(part_of_dataset(self._file["contacts/offset"], frame * self.n_worlds))
 
-    def counters(self) -> dict[str, object]:
+    def counters(self) -> Counters:
         """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""
         with reading(self.path):
             most = len(self._file["contacts/gap"]) if "contacts/gap" in self._file else 0
