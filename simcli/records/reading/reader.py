@@ -51,8 +51,8 @@ class Trajectory:
         energy, diag: (F, W) columns by attribute.
     """
 
-    def __init__(self, path: str | os.PathLike):
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path: str = os.fspath(path)
         # Asked before the file is read: a writer that ends in between has changed the status by then.
         self._has_writer = is_being_written(Path(path))
         self._handle, self._axes, self._counts = open_checked(path)
@@ -327,7 +327,7 @@ class Trajectory:
         return known.index(name)
 
 
-def open_trajectory(path: str | os.PathLike) -> Trajectory:
+def open_trajectory(path: str | os.PathLike[str]) -> Trajectory:
     """Open a file of simcli: finished, still running, or left behind by a writer that was killed.
 
     Raises:

@@ -31,12 +31,12 @@ class Column(NDArrayOperatorsMixin):
 
     def __init__(self, dataset: h5py.Dataset, n_frames: int, where: tuple[int | slice, ...] = (), source: str = ""):
         self._dataset, self._where, self._source = dataset, where, source
-        self.name = dataset.name.lstrip("/")
+        self.name: str = dataset.name.lstrip("/")
         self.unit = str(dataset.attrs.get("units", ""))
         tail = [range(length)[part] for length, part in zip(dataset.shape[2:], where, strict=False)]
         kept = tuple(len(part) for part in tail if isinstance(part, range))
-        self.shape = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
-        self.dtype = dataset.dtype
+        self.shape: tuple[int, ...] = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
+        self.dtype: np.dtype = dataset.dtype
 
     @property
     def ndim(self) -> int:
