@@ -31,16 +31,34 @@ Imports go strictly down (tests/test_house.py). Nothing heavy is imported here.
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # checkers take this name for true; `typing` would be an import
+if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the functions below
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
-def open(path, **options):
+    from simcli.analysis.mechanics.articulation_view import ArticulationView as ArticulationView
+    from simcli.analysis.mechanics.evaluate import eval_fk as eval_fk
+    from simcli.analysis.mechanics.evaluate import eval_ik as eval_ik
+    from simcli.analysis.mechanics.evaluate import state_at as state_at
+    from simcli.analysis.worlds.world_table import WorldTable
+    from simcli.model.batch.selection import BodyFlags as BodyFlags
+    from simcli.model.state import State as State
+    from simcli.model.tables import Model
+    from simcli.records.reading.reader import Trajectory as Trajectory
+    from simcli.records.reading.result_reader import Results as Results
+    from simcli.simulation.simulation import Simulation as Simulation
+    from simcli.sweeps.standing import Standing
+
+
+def open(path: "str | PathLike[str]") -> "Trajectory | Results":
     """Open a simcli HDF5 file by name.
 
     A run opens as a `Trajectory`, as in `open("out.h5").joint("elbow").q`; a result of `fk`, `ik`, `id`, `mass-matrix` or
-    `jacobian` as `Results`, as in `open("efforts.h5")["joint_effort"]`.
+    `jacobian` as `Results`, as in `open("efforts.h5")["joint_effort"]`. A type checker learns which of both from
+    `assert isinstance(run, simcli.Trajectory)`.
 
     Args:
         path: an HDF5 file written by simcli; of a run also an unfinished one.
-        **options: passed to `simcli.records.reading.result_reader.open_any`.
 
     Raises:
         FileError: the file is not ours, damaged or hostile.
@@ -49,10 +67,10 @@ def open(path, **options):
     from simcli.arguments import path_given
     from simcli.records.reading.result_reader import open_any
 
-    return open_any(path_given("open", path, "run.h5"), **options)
+    return open_any(path_given("open", path, "run.h5"))
 
 
-def load(path, sets=()):
+def load(path: "str | PathLike[str]", sets: "Sequence[str]" = ()) -> "tuple[Model, State]":
     """Read a scene into numbers: its model, of all worlds of its batch, and its initial state.
 
     Args:
@@ -73,9 +91,12 @@ def load(path, sets=()):
     return model, State.of(model)
 
 
-def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None, measure=None, table=None, sets=(),
-          workers=1, device="auto", keep=None, time_limit=None, max_worlds=None, retry_failed=False,
-          watch=None):  # fmt: skip
+def sweep(path: "str | PathLike[str]", folder: "str | PathLike[str] | None" = None, *,
+          vary: "Mapping[str, object] | None" = None, choices: "Mapping[str, object] | None" = None,
+          worlds: int | None = None, seed: int | None = None, measure: "Mapping[str, object] | None" = None,
+          table: "str | PathLike[str] | None" = None, sets: "Sequence[str]" = (), workers: int = 1, device: str = "auto",
+          keep: str | None = None, time_limit: float | None = None, max_worlds: int | None = None,
+          retry_failed: bool = False, watch: "Callable[[Standing], bool] | None" = None) -> "WorldTable":  # fmt: skip
     """Run many batches as one sweep, or what is left of it, and give its table.
 
     Args:
@@ -107,9 +128,9 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
     from simcli.arguments import path_given
     from simcli.sweeps.in_python import sweep_now
 
-    path = path_given("sweep", path)
-    folder = path_given("folder", f"outputs/{path.stem}" if folder is None else folder, "outputs/night")
-    return sweep_now(path, folder, vary=vary, choices=choices, measure=measure, numbers={"worlds": worlds, "seed": seed},
+    scene = path_given("sweep", path)
+    found = path_given("folder", f"outputs/{scene.stem}" if folder is None else folder, "outputs/night")
+    return sweep_now(scene, found, vary=vary, choices=choices, measure=measure, numbers={"worlds": worlds, "seed": seed},
                      table=table, sets=sets, workers=workers, device=device, keep=keep, time_limit=time_limit,
                      max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
 
@@ -117,23 +138,27 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
 _LATE = {
     "ArticulationView": "simcli.analysis.mechanics.articulation_view",
     "BodyFlags": "simcli.model.batch.selection",
+    "Results": "simcli.records.reading.result_reader",
     "Simulation": "simcli.simulation.simulation",
     "State": "simcli.model.state",
+    "Trajectory": "simcli.records.reading.reader",
     "eval_fk": "simcli.analysis.mechanics.evaluate",
     "eval_ik": "simcli.analysis.mechanics.evaluate",
     "state_at": "simcli.analysis.mechanics.evaluate",
 }
 
 
-def __getattr__(name):
-    """What is imported when it is first asked for."""
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # to a checker every name would be one of this module
 
-    return getattr(import_module(_LATE[name]), name)
+    def __getattr__(name):
+        """What is imported when it is first asked for."""
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_LATE[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     """The names of this module, those that are imported late among them: completion in a shell asks for them."""
     return sorted({*globals(), *_LATE})

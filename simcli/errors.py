@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 
 class Exit(IntEnum):
@@ -65,7 +66,7 @@ class Fault:
 class SimcliError(Exception):
     """Base of every error that simcli raises on purpose; the message is for the user."""
 
-    exit_code = Exit.INTERNAL
+    exit_code: int = Exit.INTERNAL
 
 
 class UsageError(SimcliError):
@@ -84,7 +85,7 @@ class SceneError(SimcliError):
     """
 
     exit_code = Exit.SCENE
-    document = None
+    document: Any = None
     spec = None
 
     def __init__(self, faults: list[Fault]):

@@ -52,10 +52,11 @@ def markdown_text(page: str, width: int, coloured: bool) -> str:
                 part.type, part.content = "text", f"{part.markup}{part.content}{part.markup}"
             elif part.type in ("link_open", "link_close"):  # to other pages, as files of the source
                 part.type, part.content = "text", ""
-    screen = Console(file=io.StringIO(), width=width, force_terminal=coloured, color_system="standard" if coloured else None,
+    written = io.StringIO()
+    screen = Console(file=written, width=width, force_terminal=coloured, color_system="standard" if coloured else None,
                      no_color=not coloured, legacy_windows=False)  # fmt: skip
     screen.print(shown, crop=False)
-    lines = "\n".join(line.rstrip() for line in screen.file.getvalue().strip("\n").split("\n"))
+    lines = "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
     text = _BLANKS.sub("\n\n", lines)  # rich sets tables far apart
     return text if coloured else text.translate(_ASCII)
 
@@ -65,5 +66,5 @@ def about(page: str) -> str:
     for opening, inline in pairwise(Markdown(page).parsed):
         if opening.type == "paragraph_open":
             return "".join({"softbreak": " ", "code_inline": f"`{part.content}`"}.get(part.type, part.content)
-                           for part in inline.children)  # fmt: skip
+                           for part in inline.children or ())  # fmt: skip
     return ""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +15,8 @@ from simcli.spec.faults.fault_list import suffix_of
 _MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
+_Path = TypeVar("_Path", bound=Path | None)
+
 STDOUT = Path("-")
 OUTPUT_SUFFIXES = (".h5", ".hdf5")  # of a run
 PAGE_SUFFIXES = (".html", ".htm")
@@ -22,7 +24,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
-def existing(path: Path | None) -> Path | None:
+def existing(path: _Path) -> _Path:
     """A path that is there, whatever is in it: one rule and one form of message for every command.
 
     Raises:
@@ -41,13 +43,13 @@ def existing(path: Path | None) -> Path | None:
     raise UsageError(f"{path}: no such file{hint}")
 
 
-def existing_file(path: Path | None) -> Path | None:
+def existing_file(path: _Path) -> _Path:
     """A path that is there and no folder.
 
     Raises:
         UsageError: it is not.
     """
-    if existing(path) is not None and path.is_dir():
+    if path is not None and existing(path).is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     return path
 

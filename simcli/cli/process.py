@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from shlex import quote
+from typing import Any
 
 from simcli.cli import console
 from simcli.cli.interrupts import StoppedEarly
@@ -99,7 +100,7 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool, at_once: bo
 
 def show_warnings() -> None:
     """Let our own warnings be read as the other messages; those of libraries stay as Python writes them."""
-    if getattr(warnings.showwarning, "is_ours", False):
+    if getattr(warnings.showwarning, "__module__", None) == __name__:
         return
     others = warnings.showwarning
 
@@ -109,7 +110,6 @@ def show_warnings() -> None:
         else:
             others(message, category, *place, **more)
 
-    show.is_ours = True
     warnings.showwarning = show
 
 
@@ -151,7 +151,7 @@ def _expected(error: SimcliError, as_json: bool) -> int:
     return _fail(str(error), error.exit_code, as_json)
 
 
-def _usage(error: Exception, as_json: bool) -> int:
+def _usage(error: Any, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "simcli")
     if not error.format_message() and not as_json:

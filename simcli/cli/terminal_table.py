@@ -29,6 +29,7 @@ def terminal_table(cells: list[list[str]], right: list[bool], width: int) -> lis
         least += max(longest, 1) + _GAP
     for row in cells:
         grid.add_row(*map(Text, row))
-    screen = Console(file=io.StringIO(), width=max(width, least), color_system=None, legacy_windows=False)
+    text = io.StringIO()
+    screen = Console(file=text, width=max(width, least), color_system=None, legacy_windows=False)
     screen.print(grid, crop=False)
-    return screen.file.getvalue().rstrip("\n").split("\n")
+    return text.getvalue().rstrip("\n").split("\n")

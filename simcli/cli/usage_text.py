@@ -3,6 +3,7 @@
 import re
 from difflib import get_close_matches
 from shlex import quote
+from typing import Any
 
 _NUMBERS = {"int": "write a whole number", "float": "write a number"}  # by the first word of pydantic's types of errors
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most"),
@@ -11,7 +12,7 @@ _CHOICES = re.compile(r"is not one of (.*?)\.?\Z")
 _QUOTED = re.compile(r"'([^']*)'")
 
 
-def usage_words(error: Exception) -> str:
+def usage_words(error: Any) -> str:
     """The message of an error of the parser, as `--worlds 1.5: write a whole number`."""
     faults = getattr(error.__cause__, "errors", None)
     param = getattr(error, "param", None)

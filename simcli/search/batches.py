@@ -5,7 +5,7 @@ Points that make no valid scene, as a negative mass, are left out of the batch a
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,7 +154,7 @@ def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     return spec
 
 
-def set_texts(paths: Sequence[str], values: Sequence[float]) -> list[str]:
+def set_texts(paths: Sequence[str], values: Iterable[float]) -> list[str]:
     """`KEY=VALUE` of each path, to the last bit."""
     return [f"{path}={float(value)!r}" for path, value in zip(paths, values, strict=True)]
 

@@ -50,7 +50,7 @@ class Interval:
         """How it is gone through."""
         return "log" if self.is_log else "linear"
 
-    def at(self, part: np.ndarray) -> np.ndarray:
+    def at(self, part: np.ndarray | float) -> np.ndarray:
         """Values at parts of the interval, 0 to 1; both ends are met to the bit, and no value lies beyond them."""
         part = np.asarray(part, float)
         if self.is_log:
@@ -61,7 +61,7 @@ class Interval:
         return np.clip(value, self.low, self.high)
 
 
-def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], option: str = VARY) -> list[Interval]:
+def read_intervals(scene: Path, sets: Sequence[str | Override], texts: Sequence[str], option: str = VARY) -> list[Interval]:
     """The intervals that an option names.
 
     Args:
@@ -82,7 +82,7 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
     with said_of(option, texts):
         document, spec = read_scene(scene, (*sets, *QUIET, *varied))
         refuse_unread(document, spec)
-    return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(document, spec, path), f"{option} {text}")
+    return [_interval(path, spec.batch.vary[path].grid or (), scale, param_unit(document, spec, path), f"{option} {text}")
             for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def _interval(path: str, ends: tuple, scale: str, unit: str, text: str) -> Inter
     return Interval(path, low, high, is_log, unit)
 
 
-def read_single(scene: Path, sets: Sequence[str], what: str) -> "tuple[Document, SceneSpec]":
+def read_single(scene: Path, sets: Sequence[str | Override], what: str) -> "tuple[Document, SceneSpec]":
     """The scene that a search is about.
 
     Args:

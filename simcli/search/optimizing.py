@@ -133,7 +133,8 @@ def find_optimum(quantity: "Quantity", intervals: Sequence[Interval], maximizes:
     """
     search = _search(len(intervals), seed, population, limits.tolerance)
     known = dict(ledger.known) if ledger else {}
-    sign, done, replayed = (-1.0 if maximizes else 1.0), [], 0
+    sign, replayed = (-1.0 if maximizes else 1.0), 0
+    done: list[Generation] = []
     while not (stop := search.stop()) and not (reason := _limit(len(done), population, limits)):
         parts = search.ask()
         points = np.array([[one.at(part) for one, part in zip(intervals, row, strict=False)] for row in parts], float)

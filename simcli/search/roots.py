@@ -152,7 +152,7 @@ class _Samples:
         """A bracket at its end."""
         x, f = self.x[k : k + 2].tolist(), self.f[k : k + 2].tolist()
         best = int(abs(f[1]) < abs(f[0]))
-        return Crossing(x[best], f[best] + target, f[best], *x, self.is_jump(k), f[0] + target, f[1] + target)
+        return Crossing(x[best], f[best] + target, f[best], x[0], x[1], self.is_jump(k), f[0] + target, f[1] + target)
 
 
 def find_crossings(values: _Values, interval: Interval, target: float, n_points: int, tolerance: float,

@@ -59,7 +59,8 @@ class Controls:
         lanes = self._arena.n_blocks * self._arena.device.lanes
         self._world_of_lane = np.minimum(np.arange(lanes), self.n_worlds - 1)
         self._rows = [column.rows if isinstance(column, PackArray) else None for column in self._columns]
-        self._takes_lent = stepper.device.is_gpu and not has_events and all(rows is not None for rows in self._rows)
+        self._own_rows = [rows for rows in self._rows if rows is not None]
+        self._takes_lent = stepper.device.is_gpu and not has_events and len(self._own_rows) == len(self._rows)
         self._afar: set[int] = set()  # signals whose values the device alone has
 
     @property
@@ -72,7 +73,7 @@ class Controls:
         """Let the host have what the device alone has."""
         if self._afar:
             numbers = np.array(sorted(self._afar))
-            self._values[:, numbers] = self._arena.read_rows(self._rows[0][_PARAMETERS * numbers])[: self.n_worlds]
+            self._values[:, numbers] = self._arena.read_rows(self._own_rows[0][_PARAMETERS * numbers])[: self.n_worlds]
             self._afar.clear()
 
     def find(self, name: str) -> np.ndarray:
@@ -90,7 +91,8 @@ class Controls:
         found = name.removeprefix("$") if name.startswith("$") else name.removeprefix("signal.")
         is_signal = found != name
         if not is_signal and name in self.joints:
-            numbers = [signal_of(self.model, dof) for dof in controlled_dofs(self.model, name)]
+            found_here = (signal_of(self.model, dof) for dof in controlled_dofs(self.model, name))
+            numbers = [k for k in found_here if k is not None]
         elif is_signal:
             numbers = [k for k, label in enumerate(signals.name) if label == found or label.startswith(f"{found}:")]
         else:
@@ -127,12 +129,12 @@ class Controls:
         Raises:
             UsageError: a name that is not there, or values that do not fit or are not finite.
         """
-        given = [(name, self.find(name)) for name in control]
-        given = [(name, numbers, self._fitting(name, numbers, control[name])) for name, numbers in given]
+        found = [(name, self.find(name)) for name in control]
+        given = [(name, numbers, self._fitting(name, numbers, control[name])) for name, numbers in found]
         changed = []
         for name, numbers, values in given:
             if not isinstance(values, np.ndarray):
-                for rows in self._rows:
+                for rows in self._own_rows:
                     self._arena.storage.take_rows(rows[_PARAMETERS * numbers], values)
                 self._afar |= set(numbers.tolist())
                 changed.append(name)

@@ -26,7 +26,7 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     """
     value = on_host_of(what, value)
     try:
-        values = np.asarray(value, dtype)
+        values: np.ndarray = np.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError):
         raise UsageError(f"{what}: {value!r} is no number, and no list or array of numbers") from None
     if dtype is bool and not np.isin(np.asarray(value), (0, 1)).all():

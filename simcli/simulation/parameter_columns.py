@@ -49,7 +49,8 @@ class ParameterColumns:
     """
 
     def __init__(self, value: np.ndarray, build: Callable, lay_out: Callable, wide: Model):
-        self.signs, self._low, self._high = set(), np.full(value.size, np.inf), np.full(value.size, -np.inf)
+        self.signs: set[float] = set()
+        self._low, self._high = np.full(value.size, np.inf), np.full(value.size, -np.inf)
         self._places: list[_Place] = []
         self.rows = self._component = np.zeros(0, int)
         first = np.where(value == 0.0, _TINY, value).astype(float).reshape(-1)
@@ -104,7 +105,7 @@ class ParameterColumns:
     def has(self, values: np.ndarray) -> bool:
         """Whether values, (n, ...), may be written: their signs are known, and they are among what was checked."""
         flat = values.reshape(len(values), -1)
-        within = (flat >= self._low).all() and (flat <= self._high).all()
+        within = bool((flat >= self._low).all() and (flat <= self._high).all())
         signs = {sign for sign, found in ((1.0, flat > 0), (0.0, flat == 0), (-1.0, flat < 0)) if found.any()}
         return bool(self.signs) and within and signs <= self.signs
 

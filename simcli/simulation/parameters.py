@@ -89,7 +89,8 @@ class Parameters:
         row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
         self._refuse(model, row, ", ".join(f"`{path}`" for path in self.paths))
         wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
-        return tuple(aligned([wide, row]))
+        wide, row = aligned([wide, row])
+        return wide, row
 
     def _side_by_side(self, base: dict[str, object]) -> Model:
         """A world with the numbers of the scene, and one with others."""

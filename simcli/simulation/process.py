@@ -84,11 +84,12 @@ class SignalsWait:
     """
 
     def __enter__(self) -> None:
-        self._came, self._before = [], None
+        self._came: list[tuple] = []
+        self._before = None
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, lambda *given: self._came.append(given))
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._before is None:
             return
         signal.signal(signal.SIGINT, self._before)

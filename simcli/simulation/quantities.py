@@ -1,5 +1,6 @@
 """Where a quantity stands in a frame, by the one grammar of names (spec/names/channel_names.py)."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import numpy as np
@@ -27,7 +28,8 @@ class Places:
     """
 
     def __init__(self, job: Job):
-        self._job, self._known = job, {}
+        self._job = job
+        self._known: dict[str, tuple[str, tuple]] = {}
         self._recorded = [quantity_of(label) for label, _ in recorded_columns(job.measures, job.recorded, job.model)]
 
     def knows(self, name: str) -> bool:
@@ -81,7 +83,7 @@ class Places:
         near = get_close_matches(name, [*known, *self._recorded], n=1)
         return UsageError(f"no quantity `{name}`" + (f": did you mean `{near[0]}`?" if near else ""))
 
-    def take(self, columns: dict[str, np.ndarray], name: str) -> np.ndarray:
+    def take(self, columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
         """A quantity of the frame.
 
         Args:

@@ -53,7 +53,8 @@ class OpenRecording:
         )  # fmt: skip
         checkpoint.clear_checkpoints(path)
         self._pending: list[Event] = []
-        self._n_told, self._closed, self._none = 0, False, None
+        self._n_told, self._closed = 0, False
+        self._none: FrameBlock | None = None
 
     @property
     def closed(self) -> bool:
@@ -63,7 +64,7 @@ class OpenRecording:
     def __enter__(self) -> "OpenRecording":
         return self
 
-    def __exit__(self, kind, error, traceback) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self.close("done" if kind is None else "failed")
 
     @property

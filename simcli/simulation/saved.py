@@ -33,15 +33,15 @@ class Snapshot:
         state: what steps to come depend on.
         controls: (W, K), values of signals.
         parameters: by path.
-        model: with them; None of a file, which has none.
+        model: with them; of a file, which has none, that of the simulation at hand.
         failures: so far.
     """
 
     owner: str
     state: SavedState
     controls: np.ndarray
-    parameters: dict
-    model: Model | None
+    parameters: dict[str, np.ndarray]
+    model: Model
     failures: tuple[Failure, ...]
 
 
@@ -84,13 +84,15 @@ def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], for
         raise OutputError(f"save: {path}: {error.strerror or error}") from None
 
 
-def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left: Callable) -> Snapshot:
+def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, model: Model,
+                  phases_left: Callable) -> Snapshot:  # fmt: skip
     """A snapshot of a file; its state has no `present`.
 
     Args:
         path: of it.
         facts: see `facts_of_job`, of the simulation at hand.
         owner: that simulation.
+        model: of it.
         phases_left: gives those that are to come, from how many these are, and from the steps before worlds began.
 
     Raises:
@@ -106,8 +108,8 @@ def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left:
             raise UsageError(f"restore: {path}: cannot go on to the same bits, {_WORDS.get(name, name)} is different{shown}")
     arrays = found.arrays
     named = lambda lead: {name.removeprefix(lead): values for name, values in arrays.items() if name.startswith(lead)}  # noqa: E731
-    packs, status, *of_worlds = (arrays[name] for name in _STATE)
-    left = phases_left(int(found.facts["n_phases"]), int(of_worlds[0][0]))
-    state = SavedState(packs, named(_CONSTANTS), status, found.n_steps, *of_worlds, left, None)
+    packs, status, began, episode, entered = (arrays[name] for name in _STATE)
+    left = phases_left(int(found.facts["n_phases"]), int(began[0]))
+    state = SavedState(packs, named(_CONSTANTS), status, found.n_steps, began, episode, entered, left, None)
     failures = tuple(Failure(**one) for one in found.facts["failures"])
-    return Snapshot(owner, state, arrays["controls"], named(_PARAMETER), None, failures)
+    return Snapshot(owner, state, arrays["controls"], named(_PARAMETER), model, failures)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
 from uuid import uuid4
 
 import numpy as np
@@ -30,6 +32,9 @@ from simcli.solvers.shared.by_hand.stepwise import Stepwise
 from simcli.solvers.shared.host.solver import MANY_STEPS
 from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
+
+if TYPE_CHECKING:
+    from simcli.kernels.device.dlpack import DeviceView
 
 MOST_STEPS = 2**31 - 1  # of a call
 MOST_EPISODES = 2**24 - 1  # whole in single precision, too
@@ -69,9 +74,11 @@ class Simulation:
         DeviceError: the device is missing.
     """
 
-    def __init__(self, scene, *, worlds: int | None = None, sets: Sequence[str] = (), vary: Sequence[str] = (),
-                 controls: Sequence[str] | None = None, device: str = "auto", threads: int | None = None):  # fmt: skip
-        self.closed, self._recording, self._token = True, None, uuid4().hex
+    def __init__(self, scene: str | PathLike[str], *, worlds: int | None = None, sets: Sequence[str] = (),
+                 vary: Sequence[str] = (), controls: Sequence[str] | None = None, device: str = "auto",
+                 threads: int | None = None):  # fmt: skip
+        self.closed, self._token = True, uuid4().hex
+        self._recording: OpenRecording | None = None
         scene, own, device = path_given("scene", scene), texts_of("sets", sets), text_given("device", device, "cpu")
         threads = None if threads is None else whole_number("threads", threads, 1, MOST_THREADS, "threads")
         counts = () if worlds is None else (Override("--worlds", str(whole_number("worlds", worlds, 1)), "batch.worlds"),)
@@ -118,7 +125,7 @@ class Simulation:
     def __enter__(self) -> "Simulation":
         return self
 
-    def __exit__(self, kind, error, traceback) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._end("done" if kind is None else "failed")
 
     def close(self) -> None:
@@ -132,7 +139,7 @@ class Simulation:
         forget_simulation(self)
         if self._recording is not None:
             self._recording.close(status)
-        self._solver = self._stepwise = self._controls = self._tables = None
+        del self._solver, self._stepwise, self._controls, self._tables
 
     def _ready(self) -> Stepwise:
         if self.closed:
@@ -186,7 +193,13 @@ class Simulation:
                 self._recording.note_control(self._event(self._controls.describe(name)))
         self._note(stepwise.step(n, self._recording))
 
-    def get(self, name: str, dlpack: bool = False):
+    @overload
+    def get(self, name: str, dlpack: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def get(self, name: str, dlpack: bool) -> "np.ndarray | DeviceView": ...
+
+    def get(self, name: str, dlpack: bool = False) -> "np.ndarray | DeviceView":
         """A quantity of where the worlds stand, by the one grammar of quantities, as `joint.pin.q` or `body.rod.position`.
 
         Args:
@@ -213,7 +226,7 @@ class Simulation:
             return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
         return self._places.take(stepwise.columns(self._places.find(name)[0]), name)
 
-    def set(self, name: str | Mapping[str, object], values: object = None, worlds=None) -> None:
+    def set(self, name: str | Mapping[str, object], values: object = None, worlds: object = None) -> None:
         """Set a state, or a parameter of `vary`; of a state the worlds begin anew where they then are.
 
         A state is `joint.J.q` [m, rad, 1], `joint.J.qd` [m/s, rad/s], or of a free body `body.B.position` [m],
@@ -246,12 +259,12 @@ class Simulation:
         if not worlds.any():
             return
         if gives_all(self._job.model, states):
-            now = (np.zeros((int(worlds.sum()), n)) for n in (self._job.model.n_q, self._job.model.n_qd))
+            q, qd = (np.zeros((int(worlds.sum()), n)) for n in (self._job.model.n_q, self._job.model.n_qd))
         elif self._stepwise.shows_joints:
-            now = self._stepwise.coordinates(worlds)
+            q, qd = self._stepwise.coordinates(worlds)
         else:
             raise UsageError("set of a state needs the coordinates of all joints: add `joints` to output.channels")
-        starts = Starts(self._job, *now, np.flatnonzero(worlds))
+        starts = Starts(self._job, q, qd, np.flatnonzero(worlds))
         for one, given in states.items():
             starts.set(canonical(one), given)
         model = starts.model_of_start()
@@ -259,7 +272,7 @@ class Simulation:
         self._begin(worlds, model)
         self._tell(f"set {', '.join(states)}", worlds)
 
-    def _set_parameter(self, path: str, values: object, worlds) -> None:
+    def _set_parameter(self, path: str, values: object, worlds: object) -> None:
         if path not in self._parameters.values:
             hint = "name it in `vary` when the simulation opens" if "." in path else "write one as joints.pin.damping"
             raise UsageError(f"set `{path}`: is no state, and no parameter that this simulation lets be set: {hint}")
@@ -301,10 +314,10 @@ class Simulation:
         self._model = self._parameters.caught_up(self._model)
         return self._model
 
-    def _begin(self, worlds: np.ndarray, model=None) -> None:
+    def _begin(self, worlds: np.ndarray, model: Model | None = None) -> None:
         """Let some worlds begin where the scene does, or at the start of a model of these worlds."""
         if self.failures:
-            numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
+            numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds).tolist()}
             self.failures = [one for one in self.failures if one.world not in numbers]
         if self._stepwise.own and self._stepwise.own.begin(worlds):
             self._controls.write_of(worlds)
@@ -312,7 +325,7 @@ class Simulation:
         self._note(events)
         self._pass_on(events)
 
-    def reset(self, worlds=None, episode: int | None = None) -> None:
+    def reset(self, worlds: object = None, episode: int | None = None) -> None:
         """Let worlds begin anew: the bytes of a run that begins with the controls and parameters that hold now.
 
         Args:
@@ -373,7 +386,7 @@ class Simulation:
         if self._recording is not None:
             raise UsageError(f"{what}: {self._recording.path} is being written, in which time only goes on; close it first")
 
-    def save(self, path=None, force: bool = False) -> Snapshot:
+    def save(self, path: str | PathLike[str] | None = None, force: bool = False) -> Snapshot:
         """All that steps to come depend on, in memory; what was recorded is no part of it.
 
         Args:
@@ -390,11 +403,11 @@ class Simulation:
             write_snapshot(path_given("save", path, "state.npz"), snapshot, self._facts(), flag_given("force", force))
         return snapshot
 
-    def _facts(self) -> dict:
+    def _facts(self) -> dict[str, object]:
         names = {"vary": self._parameters.paths, "controls": self._controls.joints}
         return facts_of_job(self._job, self._solver.stepper.device, names)
 
-    def restore(self, snapshot) -> None:
+    def restore(self, snapshot: Snapshot | str | Path) -> None:
         """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
 
         Args:
@@ -407,7 +420,7 @@ class Simulation:
         stepwise = self._ready()
         if isinstance(snapshot, str | Path):
             self._refuse_recording("restore")
-            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases_left)
+            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, self._model, stepwise.phases_left)
             snapshot = self._with_parameters(snapshot)
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
@@ -423,12 +436,12 @@ class Simulation:
     def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot of a file with the model of its parameters."""
         if not self._parameters.paths:
-            return replace(snapshot, model=self._model)
+            return snapshot
         model = self._parameters.model_with(snapshot.parameters, self._model_now(), self._stepwise.takes)
         present = self._solver.stepper.stated(self._solver.formed(model))
         return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 
-    def record(self, path, force: bool = False) -> OpenRecording:
+    def record(self, path: str | PathLike[str], force: bool = False) -> OpenRecording:
         """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.
 
         Args:

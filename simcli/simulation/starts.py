@@ -135,9 +135,10 @@ class Starts:
         drawing = replace(self.model.drawing, named=self.q_given * Rank.RUN, stays=~self.q_given)
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())
         model = begun(model, assembly_of(self.job.spec))
-        for lack in model.start.lacks:
+        start = model.start or Beginning()
+        for lack in start.lacks:
             which = f"world {self.job.numbers[self.worlds[lack.world]]}: " if self.job.model.n_worlds > 1 else ""
             raise UsageError(f"{which}{lack.text}")
-        moves = [move for move in model.start.moves if move.is_written]
+        moves = [move for move in start.moves if move.is_written]
         return replace(model, drawing=self.model.drawing, start=Beginning(tuple(moves)))
 

@@ -11,6 +11,9 @@ between solvers, no registry and no event bus: one dictionary of classes. Never 
     affine    points and vectors, rigidity and joints as energies
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.single_bodies import MaximalSolver, NaturalSolver, generalized_solver
 from simcli.solvers.shared.host.solver import Stepper
@@ -23,7 +26,7 @@ def affine_solver(*args, **named):
     return AffineSolver(*args, **named)
 
 
-SOLVERS = {"generalized": generalized_solver, "maximal": MaximalSolver, "natural": NaturalSolver,
-           "affine": affine_solver}  # fmt: skip
+SOLVERS: dict[str, Callable[..., Any]] = {"generalized": generalized_solver, "maximal": MaximalSolver,
+                                          "natural": NaturalSolver, "affine": affine_solver}  # fmt: skip
 
 __all__ = ["SOLVERS", "MaximalSolver", "NaturalSolver", "RunPlan", "Stepper"]

@@ -43,7 +43,7 @@ class Standing:
     """
 
     event: str
-    facts: dict
+    facts: dict[str, object]
     n_cases: int
     n_done: int
     n_failed: int

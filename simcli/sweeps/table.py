@@ -57,8 +57,8 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
     for k, (file, wanted) in enumerate(of_file.items(), 1):
         rows.take(folder / file, wanted)
         seen(k / len(of_file))
-    case = WorldColumn(CASE, np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
-    return WorldTable({CASE: case} | rows.status() | _labels_of(plan) | rows.measures, len(plan.cases))
+    names = WorldColumn(CASE, np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
+    return WorldTable({CASE: names} | rows.status() | _labels_of(plan) | rows.measures, len(plan.cases))
 
 
 def _labels_of(plan: Plan) -> dict[str, WorldColumn]:

@@ -17,6 +17,7 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath
+from simcli.spec.document.overrides import Override
 from simcli.view.drawing.parts import Drawing
 from simcli.view.drawing.scene import drawing_of, drawing_of_run
 from simcli.view.motion import RecordedMotion, motion_of_model, motion_of_run
@@ -78,7 +79,7 @@ class ViewSubject:
         return [(name, "", values[list(self.worlds), k].tolist()) for k, name in enumerate(names)]
 
 
-def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int] | None = None,
+def subject_of_scene(path: Path, sets: Sequence[str | Override] = (), worlds: Sequence[int] | None = None,
                      most: int = 1) -> ViewSubject:  # fmt: skip
     """A scene at its start.
 

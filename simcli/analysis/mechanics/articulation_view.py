@@ -1,7 +1,6 @@
 """ArticulationView: some articulations of all worlds, as arrays of one shape."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class ArticulationView(ViewData):
         super().__init__(model, find_group(model, pattern, filters))
 
     def eval_fk(
-        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+        self, state: State, mask: object = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
     ) -> None:
         """Forward kinematics of whole articulations: body_q and body_qd from joint_q and joint_qd.
 
@@ -83,7 +82,7 @@ class ArticulationView(ViewData):
         eval_fk(self._model, state, self._model_mask(mask, indices), body_flag_filter=body_flag_filter)
 
     def eval_ik(
-        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+        self, state: State, mask: object = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
     ) -> None:
         """Projection of whole articulations: joint_q and joint_qd from body_q and body_qd, each joint by itself.
 
@@ -99,7 +98,7 @@ class ArticulationView(ViewData):
         eval_ik(self._model, state, self._model_mask(mask, indices), body_flag_filter=body_flag_filter)
 
     def eval_jacobian(
-        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, out: Array | None = None
+        self, state: State, mask: object = None, indices: Sequence[int] | None = None, out: Array | None = None
     ) -> Array:
         """Jacobians of the links: J qd stacks the velocities of `get_link_velocities`.
 
@@ -122,7 +121,7 @@ class ArticulationView(ViewData):
         return self._filled(rows.reshape(*rows.shape[:2], -1, rows.shape[-1]), mask, indices, out)
 
     def eval_mass_matrix(
-        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, out: Array | None = None,
+        self, state: State, mask: object = None, indices: Sequence[int] | None = None, out: Array | None = None,
         armature: bool = True,
     ) -> Array:  # fmt: skip
         """Joint-space mass matrices.
@@ -147,7 +146,7 @@ class ArticulationView(ViewData):
         return self._filled(np.stack(parts, axis=1), mask, indices, out)
 
     def eval_inverse_dynamics(
-        self, state: State, joint_qdd: Any = 0.0, mask: Any = None, indices: Sequence[int] | None = None,
+        self, state: State, joint_qdd: object = 0.0, mask: object = None, indices: Sequence[int] | None = None,
         out: Array | None = None,
     ) -> Array:  # fmt: skip
         """Efforts that give the joints their accelerations against inertia and gravity.
@@ -175,7 +174,7 @@ class ArticulationView(ViewData):
         return self._filled(efforts[:, self.group.qd], mask, indices, out)
 
     def eval_inverse_dynamics_passive(
-        self, state: State, mask: Any = None, indices: Sequence[int] | None = None
+        self, state: State, mask: object = None, indices: Sequence[int] | None = None
     ) -> tuple[Array, Array]:
         """The two parts of the efforts at zero acceleration: what holds against gravity, and what velocities ask for.
 
@@ -195,7 +194,7 @@ class ArticulationView(ViewData):
         holding = self.eval_inverse_dynamics(at_rest, mask=mask, indices=indices)
         return holding, self.eval_inverse_dynamics(state, mask=mask, indices=indices) - holding
 
-    def _filled(self, values: Array, mask: Any, indices: Any, out: Array | None) -> Array:
+    def _filled(self, values: Array, mask: object, indices: object, out: Array | None) -> Array:
         """Values where the view's mask is set; elsewhere what `out` holds, or zeros."""
         where = self._mask(mask, indices)
         out = np.zeros(values.shape) if out is None else out

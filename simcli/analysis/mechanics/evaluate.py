@@ -6,7 +6,7 @@ is.
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from simcli.model.tables import Array, JointKind, Model
 
 if TYPE_CHECKING:
     from simcli.kernels.device.runtime import Device
+    from simcli.records.reading.reader import Trajectory
 
 _KEPT = 4  # models whose kernels stay loaded
 ALIKE = 2  # of them, of one structure: the one a view started from, and the one it has come to
@@ -78,7 +79,7 @@ def _reused(model: Model) -> Bench | None:
     return bench
 
 
-def articulation_mask(model: Model, mask: Any = None, indices: Sequence[int] | None = None) -> Array | None:
+def articulation_mask(model: Model, mask: object = None, indices: Sequence[int] | None = None) -> Array | None:
     """Which articulations of which worlds a call is about.
 
     Args:
@@ -96,7 +97,7 @@ def articulation_mask(model: Model, mask: Any = None, indices: Sequence[int] | N
     return chosen_worlds((n, a), mask, indices, {(n * a,): (n, a), (a,): (1, a)})
 
 
-def chosen_worlds(shape: tuple[int, int], mask: Any, indices: Any, also: Mapping[tuple, tuple]) -> Array | None:
+def chosen_worlds(shape: tuple[int, int], mask: object, indices: object, also: Mapping[tuple, tuple]) -> Array | None:
     """A mask of a shape, from a mask or from numbers in it, counted row by row.
 
     Args:
@@ -140,8 +141,9 @@ def _in_selected(mask: Array | None, owner: Array) -> Array | bool:
 
 
 def eval_fk(
-    model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
-) -> None:
+    model: Model, state: State, mask: object = None, indices: Sequence[int] | None = None,
+    body_flag_filter: int = BodyFlags.ALL,
+) -> None:  # fmt: skip
     """Forward kinematics: body_q and body_qd from joint_q and joint_qd.
 
     The coordinates of the tree decide, and are taken as given: a joint that closes a loop is not read, and stays open where
@@ -169,8 +171,9 @@ def eval_fk(
 
 
 def eval_ik(
-    model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
-) -> None:
+    model: Model, state: State, mask: object = None, indices: Sequence[int] | None = None,
+    body_flag_filter: int = BodyFlags.ALL,
+) -> None:  # fmt: skip
     """Projection of the bodies on the joints: joint_q and joint_qd from body_q and body_qd, each joint by itself.
 
     Angles come out in (-pi, pi]; of a screw its advance tells the full turns. Slots of cables keep their values.
@@ -199,7 +202,7 @@ def eval_ik(
         np.copyto(target, values, where=np.repeat(joints, count, axis=1))
 
 
-def state_at(model: Model, trajectory: Any, frame: int = -1) -> State:
+def state_at(model: Model, trajectory: "Trajectory", frame: int = -1) -> State:
     """A recorded frame as a state.
 
     Args:

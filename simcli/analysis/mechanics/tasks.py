@@ -28,18 +28,27 @@ if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics
 
 class Task(Protocol):
-    """One command.
+    """One command."""
 
-    Attributes:
-        kind: its name.
-        start: "joint" if it starts from coordinates, "body" if from poses.
-        inputs, outputs: fields of its result, names of `records.reading.results.FIELDS`.
-    """
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        ...
 
-    kind: str
-    start: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    @property
+    def start(self) -> str:
+        """Whether it starts from coordinates ("joint") or from poses ("body")."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Fields that it takes, names of `records.reading.results.FIELDS`."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Fields of its result, of the same names."""
+        ...
 
     def wants(self, model: Model, run: Trajectory | None) -> tuple[str, ...]:
         """Fields that it reads from a run; UsageError if it cannot serve this model."""

@@ -1,6 +1,5 @@
 """What an ArticulationView reads and writes: columns of a state, and numbers of its model."""
 
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class ViewData(ViewShape):
         _, column, items = self._column(name, source)
         return np.array(np.broadcast_to(column, (self.world_count, *column.shape[1:]))[:, items])
 
-    def set_attribute(self, name: str, target: State | Model, values: Any, mask: Any = None) -> None:
+    def set_attribute(self, name: str, target: State | Model, values: object, mask: object = None) -> None:
         """Write a column of a state in place, or of the view's model: then `view.model` is another one.
 
         Args:
@@ -64,7 +63,7 @@ class ViewData(ViewShape):
         """Joint coordinates, [m, rad, 1], (W, C, joint_coord_count)."""
         return self.get_attribute("joint_q", state)
 
-    def set_dof_positions(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_dof_positions(self, state: State, values: object, mask: object = None) -> None:
         """Write joint coordinates, [m, rad, 1], broadcast to (W, C, joint_coord_count); `mask` as of `set_attribute`."""
         self.set_attribute("joint_q", state, values, mask)
 
@@ -72,7 +71,7 @@ class ViewData(ViewShape):
         """Joint velocities, [m/s, rad/s], (W, C, joint_dof_count)."""
         return self.get_attribute("joint_qd", state)
 
-    def set_dof_velocities(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_dof_velocities(self, state: State, values: object, mask: object = None) -> None:
         """Write joint velocities, [m/s, rad/s], broadcast to (W, C, joint_dof_count); `mask` as of `set_attribute`."""
         self.set_attribute("joint_qd", state, values, mask)
 
@@ -80,7 +79,7 @@ class ViewData(ViewShape):
         """Joint efforts, [N, N m], (W, C, joint_dof_count)."""
         return self.get_attribute("joint_f", state)
 
-    def set_dof_forces(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_dof_forces(self, state: State, values: object, mask: object = None) -> None:
         """Write joint efforts, [N, N m], broadcast to (W, C, joint_dof_count); `mask` as of `set_attribute`."""
         self.set_attribute("joint_f", state, values, mask)
 
@@ -108,7 +107,7 @@ class ViewData(ViewShape):
         source, items = self._root_places(state)
         return np.array(source[:, items])
 
-    def set_root_transforms(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_root_transforms(self, state: State, values: object, mask: object = None) -> None:
         """Move articulations: everything that hangs on a root goes with it. Call `eval_fk` afterwards.
 
         A floating base moves in the state. Any other base moves in `view.model`, where its anchor stands; so do the
@@ -157,7 +156,7 @@ class ViewData(ViewShape):
         places = self._root_rates()
         return None if places is None else self._checked(state).joint_qd[:, places]
 
-    def set_root_velocities(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_root_velocities(self, state: State, values: object, mask: object = None) -> None:
         """Write the velocities of floating bases; nothing for other bases.
 
         Args:
@@ -172,7 +171,7 @@ class ViewData(ViewShape):
         if places is not None:
             self._write(self._checked(state).joint_qd, places, values, mask)
 
-    def center_joint_q(self, state: State, mask: Any = None) -> None:
+    def center_joint_q(self, state: State, mask: object = None) -> None:
         """Put coordinates half way between their limits; those that lack a limit, and quaternions, keep their values.
 
         Args:
@@ -185,7 +184,7 @@ class ViewData(ViewShape):
         middle = np.broadcast_to(middle_of_limits(self._model), self._checked(state).joint_q.shape)[:, self.group.q]
         self.set_dof_positions(state, np.where(np.isnan(middle), self.get_dof_positions(state), middle), mask)
 
-    def get_model_articulation_mask(self, mask: Any = None) -> Array:
+    def get_model_articulation_mask(self, mask: object = None) -> Array:
         """Mask of the model's articulations for `simcli.eval_fk` and `eval_ik`.
 
         Args:
@@ -199,13 +198,13 @@ class ViewData(ViewShape):
         """
         return self._model_mask(mask).ravel()
 
-    def _model_mask(self, mask: Any = None, indices: Any = None) -> Array:
+    def _model_mask(self, mask: object = None, indices: object = None) -> Array:
         where = self._mask(mask, indices)
         full = np.zeros((self.world_count, len(self._model.joints.articulation_name)), bool)
         full[:, self.group.articulation] = True if where is None else where
         return full
 
-    def _mask(self, mask: Any = None, indices: Any = None) -> Array | None:
+    def _mask(self, mask: object = None, indices: object = None) -> Array | None:
         w, c = self.world_count, self.count_per_world
         return chosen_worlds((w, c), mask, indices, {(w,): (w, 1)})
 
@@ -213,7 +212,7 @@ class ViewData(ViewShape):
         state.check(self._model)
         return state
 
-    def _write(self, column: Array, items: Array, values: Any, mask: Any) -> None:
+    def _write(self, column: Array, items: Array, values: object, mask: object) -> None:
         """Write values to the items (C, n) of a column (W, N, ...)."""
         where, old = self._mask(mask), column[:, items]
         new = np.broadcast_to(np.asarray(values, column.dtype), old.shape)

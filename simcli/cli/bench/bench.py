@@ -1,11 +1,11 @@
 """`simcli bench`: speed of runs and of inverse dynamics."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -77,7 +77,8 @@ def bench(
     """
     if task is BenchTask.CUBES:
         return _cubes(worlds or 1, device, threads, tuple(sets), json)
-    rows, gains = [], []
+    rows: list[BenchRow] = []
+    gains: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for work in works(scene, task, worlds, precision, threads, device, duration, tuple(sets), Path(folder)):
             timed = subject(work, task)
@@ -129,6 +130,8 @@ def subject(work: BenchWork, task: BenchTask) -> Runs | BenchStates:
 
 def residual_of(timed: Runs | BenchStates, task: BenchTask) -> float | None:
     """[m/s], what contacts lack; None where none can be. That of large worlds is what their frames say."""
+    if not isinstance(timed, Runs):
+        return None
     if task in CONTACT_TASKS:
         return timed.residual()
     return timed.told_residual() if task is BenchTask.LARGE else None
@@ -157,7 +160,7 @@ def growths(task: BenchTask, rows: list[BenchRow]) -> dict[str, float]:
     import numpy as np
 
     times = np.log([row.microseconds for row in rows])
-    sizes = {"windows": bench_scenes.WINDOWS} if task is BenchTask.FOURBAR else {}
+    sizes: dict[str, Sequence[int]] = {"windows": bench_scenes.WINDOWS} if task is BenchTask.FOURBAR else {}
     if task is BenchTask.LARGE:
         sizes = {"boxes": [side**3 for side in bench_scenes.PILES], "links": bench_scenes.LONG}
     found, first = {}, 0

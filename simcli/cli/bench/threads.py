@@ -33,7 +33,7 @@ def _gain(work: BenchWork, subject: type[Runs] | type[BenchStates], repeat: int)
     with cores_for(1):
         lasts = subject(replace(work, threads=1)).once()
     work = replace(work, duration=work.duration * math.ceil(_LEAST / lasts))
-    times = {1: [], work.threads: []}
+    times: dict[int, list[float]] = {1: [], work.threads: []}
     for n in [*times] * 2:  # what else the machine does changes in time
         with cores_for(n):
             timed = subject(replace(work, threads=n))

@@ -1,7 +1,7 @@
 """What the commands fk, ik, id, mass-matrix and jacobian share: their options, and the way from states to results."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -92,7 +92,7 @@ class Ask:
     json: bool
     device: str
     threads: int | None
-    given: dict[str, Sequence[str]] = field(default_factory=dict)
+    given: Mapping[str, Sequence[str]] = field(default_factory=dict)
     differentiate: str | None = None
 
     @property
@@ -214,9 +214,9 @@ def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
     from simcli.cli.mechanics import results_text as text
 
     with_world = len(ready.numbers) > 1
-    if ask.format == HDF5:
+    if ask.output is not None and ask.format == HDF5:
         return text.Hdf5(ask.output, task, axes, subject, ready, device, ("simcli", *sys.argv[1:]))
-    if ask.format == CSV:
+    if ask.output is not None and ask.format == CSV:
         with_time = ready.source.has_times
         return CsvWriter(ask.output, task.outputs, axes, with_time, with_world)
     return (text.Json if ask.format == JSON else text.ResultText)(task, axes, with_world, ask.output)

@@ -28,7 +28,8 @@ class ResultText:
 
     def __init__(self, task, axes, with_world: bool, path: Path | None = None):
         self.task, self.axes, self.with_world = task, axes, with_world
-        self.blocks, self.n_states = [], 0
+        self.blocks: list[str] = []
+        self.n_states = 0
 
     def __enter__(self) -> "ResultText":
         return self
@@ -149,7 +150,7 @@ class Json:
 
     def __exit__(self, kind, error, traceback) -> None:
         if kind is None and self.path is not None:
-            self._write()
+            self._write(self.path)
 
     def put(self, states, values: dict) -> None:
         """Keep a portion.
@@ -172,20 +173,20 @@ class Json:
         axes = {name: list(FIELDS[name].axes[1:]) for name in self.task.outputs}
         used = dict.fromkeys(axis for names in axes.values() for axis in names)
         units = {name: FIELDS[name].unit for name in self.task.outputs}
-        values = {name: np.concatenate(parts) if parts else [] for name, parts in self.parts.items()}
+        values: dict[str, Any] = {name: np.concatenate(parts) if parts else [] for name, parts in self.parts.items()}
         return {"axes": axes, "labels": {axis: self.axes.label[axis] for axis in used},
                 "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}}, **values}  # fmt: skip
 
-    def _write(self) -> None:
+    def _write(self, path: Path) -> None:
         document = console.plain_json({"schema": f"simcli.{self.task.kind}/1", **self.body})
         text = json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
-        draft = draft_of(self.path)
+        draft = draft_of(path)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             draft.write_text(text, encoding="utf-8")
-            os.replace(draft, self.path)
+            os.replace(draft, path)
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot write: {error.strerror or error}; nothing was left there") from error
+            raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
         finally:
             draft.unlink(missing_ok=True)
 

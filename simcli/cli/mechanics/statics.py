@@ -1,6 +1,6 @@
 """What the commands equilibrium and modes share: their options, the study of a scene, and an equilibrium in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -34,7 +34,7 @@ World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World o
 
 @contextmanager
 def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bool, device: str,
-            threads: int | None, unknowns: list[str] = (), least: float = 0.0,
+            threads: int | None, unknowns: Sequence[str] = (), least: float = 0.0,
             slips: bool = False) -> "Iterator[Study]":  # fmt: skip
     """The study of one world of a scene.
 
@@ -59,6 +59,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
+    from simcli.spec.forces.spring import SpringForce
 
     if stable and not searches:
         raise UsageError("--stable searches, and --at initial does not: give one of them")
@@ -70,7 +71,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least, slips)
         found.rest_at_start = tuple(name for name, force in spec.forces.items()
-                                    if force.type == "spring" and force.rest_length is None)  # fmt: skip
+                                    if isinstance(force, SpringForce) and force.rest_length is None)  # fmt: skip
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:

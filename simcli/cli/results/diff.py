@@ -110,7 +110,7 @@ def _within(a: "Trajectory", b: "Trajectory", tolerance: tuple[float, float], al
         head = diff_text.head_data(a, b, found.scene, found.facts, found.names) | {"exact": False}
         console.emit("diff", head | diff_text.comparison_data(a, b, found, asked.tolerance))
     else:
-        head = diff_text.head(a, b, found.scene, found.facts, found.names, found.params, everything)
-        console.data("\n".join([*head, *diff_text.comparison(a, b, found, everything)]))
+        lines = diff_text.head(a, b, found.scene, found.facts, found.names, found.params, everything)
+        console.data("\n".join([*lines, *diff_text.comparison(a, b, found, everything)]))
         console.say(diff_text.diff_verdict(found, asked.tolerance))
     return Exit.NEGATIVE if found.above else Exit.OK

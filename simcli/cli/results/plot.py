@@ -132,7 +132,8 @@ def _over_time(runs: "list[Trajectory]", table: "WorldTable", names: list[str], 
 
     parts = table.by_file(len(runs))
     names = names or _common_channels(runs)
-    channels, told, behind = [], {}, ""
+    channels, behind = [], ""
+    told: dict[tuple[str, int], str] = {}
     for (file, part), run in zip(parts.items(), runs, strict=True):
         worlds = part.columns["world"].values.tolist()
         if worlds:

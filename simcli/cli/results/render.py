@@ -1,6 +1,7 @@
 """`simcli render`: pictures and films of a run, without a display."""
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,7 +81,7 @@ def render(
     return Exit.OK
 
 
-def say_render_notes(notes: list[str]) -> None:
+def say_render_notes(notes: Sequence[str]) -> None:
     """Say what cannot be drawn."""
     for note in notes:
         console.note(note)

@@ -208,7 +208,8 @@ def _cell(value: float | int | str) -> str:
 
 def _fitting(columns: list[list[str]], width: int) -> list[list[str]]:
     """The first columns that fit into a width, one at least."""
-    used, kept = -len(_GAP), []
+    used = -len(_GAP)
+    kept: list[list[str]] = []
     for column in columns:
         used += len(_GAP) + max(map(len, column))
         if kept and used > width:

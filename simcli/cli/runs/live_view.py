@@ -1,9 +1,13 @@
 """`simcli run --view`: a page that grows with the run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simcli.cli import console
 from simcli.errors import OutputError
+
+if TYPE_CHECKING:
+    from simcli.view.page.live_process import LiveProcess
 
 
 class LiveView:
@@ -14,12 +18,13 @@ class LiveView:
     """
 
     def __init__(self, wanted: bool):
-        self._wanted, self._process = wanted, None
+        self._wanted = wanted
+        self._process: LiveProcess | None = None
 
     def __enter__(self) -> "LiveView":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process:
             self._process.close()
 

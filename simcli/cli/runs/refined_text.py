@@ -25,7 +25,7 @@ _REASONS = {
 def refined_text(found: "ErrorEstimate", wanted: float | None) -> str:
     """The estimate as part of the summary of a run: of each quantity the world with the largest error."""
     differs = found.difference.any(axis=0) | (found.verdict == EstimateVerdict.SHORT).any(axis=0)
-    rows = [_row(found, k, wanted) for k in np.flatnonzero(differs)]
+    rows = [_row(found, k, wanted) for k in np.flatnonzero(differs).tolist()]
     equal = [f"{found.channel[k]} [{found.unit[k]}]" for k in np.flatnonzero(~differs)]
     header = ("quantity", "error", "order", "difference", "where", *(["step wanted"] if wanted is not None else []))
     lines = [f"  error of the step of {found.dt:g} s, from runs at {found.dt / 2:g} and {found.dt / 4:g} s:",

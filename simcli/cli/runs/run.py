@@ -31,6 +31,7 @@ from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
     from simcli.records.contents.error_estimate import ErrorEstimate
+    from simcli.spec.document.overrides import Override
 
 
 def run(
@@ -83,9 +84,10 @@ def run(
     from simcli.exchange.importing import import_overrides
 
     reading = import_overrides(scene, package_path, fix_inertia)
-    sets = (*reading, *changes, *batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
+    laid: tuple[str | Override, ...] = (*reading, *changes, *batch_overrides(vary, vary_table, worlds, seed),
+                                        *map(measure_override, measure), *sets)  # fmt: skip
     request = Request(
-        scene, output, sets, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
+        scene, output, laid, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
         leaves_at_once=leaves_at_once(),

@@ -175,7 +175,7 @@ def _begun(document, spec) -> tuple[Any, list[Fault]]:
     whole = build_model(document, spec, None)
     if whole.n_worlds == 1:
         return whole, []
-    lacks = {lack.world: lack for lack in reversed(whole.start.lacks)}
+    lacks = {lack.world: lack for lack in reversed(whole.start.lacks if whole.start else ())}
     model = build_model(document, spec, (next(k for k in range(whole.n_worlds) if k not in lacks),))
     return model, [_lacking(document, whole, lacks)] if lacks else []
 

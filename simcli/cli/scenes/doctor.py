@@ -159,7 +159,8 @@ def _bundles() -> list[Line]:
 def _bundle_text(worlds: str, seconds: dict[str, float | None], there: set[str]) -> str:
     """What is known of the kernels of a bundle."""
     n_lost = len(seconds.keys() - there)
-    took = "" if None in seconds.values() else f", compiled in {console.duration_text(sum(seconds.values()))}"
+    known = [one for one in seconds.values() if one is not None]
+    took = f", compiled in {console.duration_text(sum(known))}" if len(known) == len(seconds) else ""
     return f"{worlds}: {console.plural(len(seconds), 'kernel')}{took}{f', {n_lost} of them gone' if n_lost else ''}"
 
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -18,6 +18,9 @@ from simcli.cli.options import (
     output_option,
 )
 from simcli.errors import Exit, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from simcli.exchange.importing import ModelBase
 
 _TOLD = 3  # names of elements that meet one fate for one reason
 
@@ -64,7 +67,8 @@ def import_command(
     if not to_stdout:
         claim_path(target, force, [model])
     folder = f"{'model' if to_stdout else target.stem}_meshes"
-    found = import_model(model, ImportOptions(base and base.value, package_path, folder, fix_inertia, self_collision))
+    first = cast("ModelBase | None", base and base.value)
+    found = import_model(model, ImportOptions(first, package_path, folder, fix_inertia, self_collision))
     if to_stdout:
         if found.files:
             raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")

@@ -87,14 +87,14 @@ def optimize(
     from simcli.search.quantities import Measured
 
     maximizes, text = _aim(minimize, maximize)
-    limits, sets = Limits(generations, evaluations, tolerance), all_sets(sets, measure)
-    _, spec = read_single(scene, sets, "optimize")
-    intervals = read_intervals(scene, sets, vary)
+    limits, laid = Limits(generations, evaluations, tolerance), all_sets(sets, measure)
+    _, spec = read_single(scene, laid, "optimize")
+    intervals = read_intervals(scene, laid, vary)
     if not vary or len({one.path for one in intervals}) < len(intervals):
         raise UsageError("give --vary KEY=LOW..HIGH once for each number")
     size, paths = population_of(len(intervals), population), [one.path for one in intervals]
     with watched(quiet or json) as watch, ExitStack() as at_end:
-        quantity, ledger = Measured(Batches(scene, sets, paths, device, threads, watch), text, intervals), None
+        quantity, ledger = Measured(Batches(scene, laid, paths, device, threads, watch), text, intervals), None
         if output is not None:
             ledger = Generations(output, _facts(spec, intervals, text, maximizes, size, seed, device, threads))
             at_end.callback(ledger.close)
@@ -110,7 +110,7 @@ def optimize(
     else:
         _say(found, intervals, quantity)
     if output is not None:
-        _write_best(scene, sets, paths, found, output)
+        _write_best(scene, laid, paths, found, output)
     return Exit.OK if found.converged else Exit.NEGATIVE
 
 
@@ -119,10 +119,10 @@ def _aim(minimize: str | None, maximize: str | None) -> tuple[bool, str]:
     from simcli.search.optimizing import library
     from simcli.search.quantities import is_of_mode
 
-    if (minimize is None) == (maximize is None):
+    if len(texts := [text for text in (minimize, maximize) if text is not None]) != 1:
         raise UsageError("give one of --minimize EXPRESSION and --maximize EXPRESSION")
     library()  # before anything is computed
-    text = maximize if minimize is None else minimize
+    (text,) = texts
     if is_of_mode(text):
         raise UsageError(f"`{text}`: optimize takes measures; `simcli solve` takes modes")
     return minimize is None, text

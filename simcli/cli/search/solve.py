@@ -75,14 +75,14 @@ def solve(
 
     if len(vary) != 1:
         raise UsageError("solve varies one number: give one --vary KEY=LOW..HIGH; `simcli optimize` takes several")
-    sets = all_sets(sets, measure)
+    laid = all_sets(sets, measure)
     name, value = split_target(target)
-    read_single(scene, sets, "solve")
-    (interval,) = read_intervals(scene, sets, vary)
+    read_single(scene, laid, "solve")
+    (interval,) = read_intervals(scene, laid, vary)
     if output is not None:
-        claim_scene(scene, sets, output, force)
+        claim_scene(scene, laid, output, force)
     with watched(quiet or json) as watch:
-        quantity = _quantity(scene, sets, interval, name, (at == StudyPlace.SEARCH, stable), device, threads, watch)
+        quantity = _quantity(scene, laid, interval, name, (at == StudyPlace.SEARCH, stable), device, threads, watch)
         wanted = target_value(value, quantity)
 
         def seen(part: float) -> None:
@@ -95,7 +95,7 @@ def solve(
     else:
         _say(found)
     if output is not None and len(found.roots) == 1:
-        write_found(scene, (*sets, *set_texts([interval.path], [found.roots[0].x])), output, force)
+        write_found(scene, (*laid, *set_texts([interval.path], [found.roots[0].x])), output, force)
     elif output is not None:
         problem = "there is no root" if not found.roots else f"there are {len(found.roots)} roots: narrow --vary"
         console.note(f"{output} is not written: {problem}")

@@ -50,8 +50,8 @@ class WorkPlace:
         """
         if self.cluster is not None and not self.cluster.strip():
             raise UsageError("--cluster: names no cluster; give tcp://HOST:PORT or a scheduler file")
-        for option, given in (("--workers", self.workers), ("--shard", self.shard)):
-            if self.cluster and given:
+        for option in (name for name, given in (("--workers", self.workers), ("--shard", self.shard)) if given):
+            if self.cluster:
                 raise UsageError(f"--cluster and {option} contradict each other: the cluster does the work")
         for option, given in (("--fetch", self.fetch), ("--patience", self.patience)):
             if given and not self.cluster:

@@ -15,6 +15,7 @@ from simcli.cli.sweeps.sweep_text import standing_line, summary_text
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
+    from simcli.spec.document.overrides import Override
     from simcli.sweeps.executors.contract import Executor
     from simcli.sweeps.planning.plan import Plan
     from simcli.sweeps.sweep_options import Options, Standing, Summary
@@ -61,7 +62,8 @@ def run(
     place.check()
     walltime, limit = _seconds("--max-walltime", max_walltime), _seconds("--time-limit", time_limit)
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
-    laid = (*batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
+    laid: tuple[Override | str, ...] = (*batch_overrides(vary, vary_table, worlds, seed),
+                                        *map(measure_override, measure), *sets)  # fmt: skip
     with console.stdout_kept_clean(), interrupts.asked_to_end() as asked:
         plan = plan_of(scene, laid, device=device, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
         if dry_run:

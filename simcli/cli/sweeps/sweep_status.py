@@ -39,9 +39,9 @@ def status(
     for line in failure_lines(found.failed):
         console.data(line)
     if found.rows:
-        rows = [(row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
-                for row in found.rows]  # fmt: skip
-        console.data(console.table(rows, ("executor", "host", "chunks", "cases", "rate")))
+        cells = [(row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
+                 for row in found.rows]  # fmt: skip
+        console.data(console.table(cells, ("executor", "host", "chunks", "cases", "rate")))
     for note in found.notes:
         console.warn(note)
     return Exit.OK

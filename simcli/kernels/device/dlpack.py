@@ -76,7 +76,7 @@ class DeviceView:
         shape, strides: of the part, in numbers.
     """
 
-    buffer: Any
+    buffer: object
     dtype: np.dtype
     arch: str
     first: int

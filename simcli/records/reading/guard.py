@@ -41,7 +41,7 @@ RUN_TYPES = {"n_committed": "<i8", "wall_s": "<f8", "status": f"|S{STATUS_BYTES}
              "digest_frames": "<i8", "digest_events": "<i8", "digest_contacts": "<i8"}  # fmt: skip
 
 
-def open_checked(path: str | os.PathLike) -> tuple[h5py.File, Axes, RunCounts]:
+def open_checked(path: str | os.PathLike[str]) -> tuple[h5py.File, Axes, RunCounts]:
     """Open a file for reading and check that it is one of ours and does nothing but hold data.
 
     Returns:
@@ -79,7 +79,7 @@ def _open_once(path: Path) -> tuple[h5py.File, Axes, RunCounts]:
 
 
 @contextmanager
-def reading(path: str | os.PathLike) -> Iterator[None]:
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turns what HDF5 raises on damaged data into a FileError."""
     try:
         yield

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from simcli.errors import UsageError
 from simcli.records.contents.layout import DATASETS, OF_BODIES
+from simcli.records.contents.measures import Measure
 from simcli.records.reading.series import Column
 
 if TYPE_CHECKING:
@@ -27,10 +28,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     return UnknownNameError(f"no {kind} `{name}`: {hint}")
 
 
-class MeasuresByName(dict):
+class MeasuresByName(dict[str, Measure]):
     """Measures by name; one that is not there is refused with the nearest name."""
 
-    def __missing__(self, name: str) -> None:
+    def __missing__(self, name: str) -> NoReturn:
         raise unknown("measure", name, self)
 
 
@@ -141,7 +142,7 @@ class Body:
         entries = OF_BODIES[name]
         return self._run.column(entries.path, self._index, slice(entries.first, entries.first + len(entries.labels)))
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *OF_BODIES]
 
 
@@ -173,7 +174,7 @@ class Quantities:
         self._run, self._group = run, group
         self._names = [row.path.split("/")[1] for row in DATASETS if row.path.startswith(f"{group}/")]
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return self._names
 
     def __repr__(self) -> str:

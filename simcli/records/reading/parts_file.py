@@ -105,10 +105,10 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
             raise backing.failure
         os.replace(draft, path)
     except Exception as error:
-        if not (backing.failure or isinstance(error, OSError)):
+        failure = backing.failure or error
+        if not isinstance(failure, OSError):
             raise
-        error = backing.failure or error
-        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
+        raise OutputError(f"{path}: cannot write: {failure.strerror or failure}; nothing was left there") from failure
     finally:
         backing.close()
         draft.unlink(missing_ok=True)

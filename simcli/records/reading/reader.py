@@ -10,6 +10,7 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
 import h5py
 import numpy as np
@@ -30,6 +31,14 @@ from simcli.records.resume.lock import is_being_written
 _TABLES = ("contacts/", "events/")  # what does not go by frames
 
 
+class Counters(TypedDict):
+    """What goes with `n_frames`: committed events and contacts, and the digest."""
+
+    events: int
+    contacts: int
+    digest: str | None
+
+
 class Trajectory:
     """A file of one run. Holds what was committed when it was opened.
 
@@ -42,8 +51,8 @@ class Trajectory:
         energy, diag: (F, W) columns by attribute.
     """
 
-    def __init__(self, path: str | os.PathLike):
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path: str = os.fspath(path)
         # Asked before the file is read: a writer that ends in between has changed the status by then.
         self._has_writer = is_being_written(Path(path))
         self._handle, self._axes, self._counts = open_checked(path)
@@ -56,7 +65,7 @@ class Trajectory:
     def __enter__(self) -> "Trajectory":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self):
@@ -298,7 +307,7 @@ class Trajectory:
         with reading(self.path):
             return int(part_of_dataset(self._file["contacts/offset"], frame * self.n_worlds))
 
-    def counters(self) -> dict[str, object]:
+    def counters(self) -> Counters:
         """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""
         with reading(self.path):
             most = len(self._file["contacts/gap"]) if "contacts/gap" in self._file else 0
@@ -318,7 +327,7 @@ class Trajectory:
         return known.index(name)
 
 
-def open_trajectory(path: str | os.PathLike) -> Trajectory:
+def open_trajectory(path: str | os.PathLike[str]) -> Trajectory:
     """Open a file of simcli: finished, still running, or left behind by a writer that was killed.
 
     Raises:

@@ -36,8 +36,8 @@ class Results:
         fields: what it holds, names of `results.FIELDS`.
     """
 
-    def __init__(self, path: str | os.PathLike):
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path: str = os.fspath(path)
         check_path(Path(path))
         self._handle = open_plainly(Path(path))
         try:
@@ -58,7 +58,7 @@ class Results:
     def __enter__(self) -> "Results":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class Results:
         with reading(self.path):
             return found + provenance_problems(self._handle["provenance"])
 
-    def info(self) -> dict:
+    def info(self) -> dict[str, object]:
         """What is in the file, as plain numbers and strings."""
         source = self.provenance
         with reading(self.path):
@@ -154,7 +154,7 @@ def _axes(group: h5py.Group, path: str) -> ResultAxes:
     return ResultAxes({**label, **COMPONENTS}, unit, offset, group["joint_type"][...])
 
 
-def is_result(path: str | os.PathLike) -> bool:
+def is_result(path: str | os.PathLike[str]) -> bool:
     """True for results, False for runs and for files that are neither.
 
     Raises:
@@ -165,7 +165,7 @@ def is_result(path: str | os.PathLike) -> bool:
         return _MARK in file.attrs
 
 
-def open_any(path: str | os.PathLike) -> Trajectory | Results:
+def open_any(path: str | os.PathLike[str]) -> Trajectory | Results:
     """Open a file of simcli: a run as a Trajectory, a result as Results.
 
     Raises:
@@ -174,7 +174,7 @@ def open_any(path: str | os.PathLike) -> Trajectory | Results:
     return Results(path) if is_result(path) else open_trajectory(path)
 
 
-def verify_any(path: str | os.PathLike) -> list[str]:
+def verify_any(path: str | os.PathLike[str]) -> list[str]:
     """Every problem of a run or a result, one line each; empty if the file is whole."""
     try:
         if not is_result(path):

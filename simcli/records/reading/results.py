@@ -139,7 +139,8 @@ class ResultWriter:
     def __init__(self, path: Path, kind: str, fields: Sequence[str], axes: ResultAxes, provenance: Provenance,
                  title: str = "", states: str = "", expected: int = 1 << 62):  # fmt: skip
         self.expected = max(expected, 1)
-        self.path, self.fields, self.n_states, self._file = path, tuple(fields), 0, None
+        self.path, self.fields, self.n_states = path, tuple(fields), 0
+        self._file: h5py.File | None = None
         self._draft = draft_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,6 +149,7 @@ class ResultWriter:
             raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
         try:
             self._file = self._made(kind, axes, provenance, title, states)
+            self._states = self._file["states"]
         except BaseException as error:
             self.__exit__(type(error), error, None)
             if isinstance(error, OSError | RuntimeError):
@@ -157,7 +159,7 @@ class ResultWriter:
     def __enter__(self) -> "ResultWriter":
         return self
 
-    def __exit__(self, kind, error, traceback) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         try:
             self._close_file(kind is None and self._backing.failure is None)
             self._backing.sync()
@@ -178,7 +180,7 @@ class ResultWriter:
         Raises:
             OutputError: the file cannot be written.
         """
-        first, group = self.n_states, self._file["states"]
+        first, group = self.n_states, self._states
         n = len(values["world"])
         try:
             for name in ("state", *self.fields):

@@ -1,10 +1,13 @@
 """Lazily sliced columns: an array over (frame, world, component) that reads only what is asked for."""
 
+from collections.abc import Callable, Iterator
 from types import EllipsisType
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
 from simcli.errors import UsageError
 from simcli.records.reading.guard import reading
@@ -28,12 +31,12 @@ class Column(NDArrayOperatorsMixin):
 
     def __init__(self, dataset: h5py.Dataset, n_frames: int, where: tuple[int | slice, ...] = (), source: str = ""):
         self._dataset, self._where, self._source = dataset, where, source
-        self.name = dataset.name.lstrip("/")
+        self.name: str = dataset.name.lstrip("/")
         self.unit = str(dataset.attrs.get("units", ""))
         tail = [range(length)[part] for length, part in zip(dataset.shape[2:], where, strict=False)]
         kept = tuple(len(part) for part in tail if isinstance(part, range))
-        self.shape = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
-        self.dtype = dataset.dtype
+        self.shape: tuple[int, ...] = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
+        self.dtype: np.dtype = dataset.dtype
 
     @property
     def ndim(self) -> int:
@@ -53,13 +56,13 @@ class Column(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[np.ndarray]:
         return iter(self[...])
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.shape} {self.dtype}{f' [{self.unit}]' if self.unit else ''}>"
 
-    def __getitem__(self, key) -> np.ndarray:
+    def __getitem__(self, key: object) -> np.ndarray:
         key = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, EllipsisType) for part in key):
             at = next(k for k, part in enumerate(key) if isinstance(part, EllipsisType))
@@ -72,14 +75,24 @@ class Column(NDArrayOperatorsMixin):
         rows = self._read(tuple(lead))
         return rows[(*after, *key[2:])][()]
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         rows = self[...]
         return rows if dtype is None else rows.astype(dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Column) else x for x in inputs), **kwargs)
 
-    def __getattr__(self, name: str):
+    if TYPE_CHECKING:  # numpy says Any of all operators
+
+        def _with(self, other: object) -> np.ndarray: ...
+
+        def _alone(self) -> np.ndarray: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _with
+        __pow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = _with
+        __neg__ = __abs__ = _alone
+
+    def __getattr__(self, name: str) -> Callable[..., np.ndarray]:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"{self.__class__.__name__} has no attribute {name}")
         return getattr(self[...], name)

@@ -25,11 +25,11 @@ def tile_lengths(columns: Sequence[Column], limit: int = TILE_BYTES) -> tuple[in
     return frames * max(room // wide, 1), worlds * wide
 
 
-def cut_frames(frames: Sequence[Sequence[int]], length: int) -> Iterator[slice]:
+def cut_frames(frames: Sequence[np.ndarray], length: int) -> Iterator[slice]:
     """Cut pairs of frames where either file comes to another tile.
 
     Args:
-        frames: of each file its frames, rising, one of each pair; slices of them are arrays.
+        frames: of each file its frames, rising, one of each pair.
         length: frames of a tile.
 
     Yields:

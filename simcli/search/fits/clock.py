@@ -33,7 +33,7 @@ def read_offset(text: str) -> FreeNumber:
     if not ends[0] < ends[1]:
         raise UsageError(f"{_OPTION} {text}: the first end is the lower one")
     start = 0.0 if ends[0] <= 0.0 <= ends[1] else 0.5 * (ends[0] + ends[1])
-    return FreeNumber(TIME_OFFSET, start, *ends, "s")
+    return FreeNumber(TIME_OFFSET, start, ends[0], ends[1], "s")
 
 
 def _seconds(text: str, end: str) -> float:

@@ -79,7 +79,7 @@ def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "Scene
     for path in limits:
         if path not in paths:
             raise UsageError(f"--bounds {path}: is not among the free numbers: {did_you_mean(path, paths, 'free are')}")
-    found = []
+    found: list[FreeNumber] = []
     for path in paths:
         with said_of(FREE, paths, len(found)):
             start, limit = _start_of(scene, sets, spec, path), limits.get(path)
@@ -136,5 +136,6 @@ def _bounded(batches: Batches, one: FreeNumber) -> FreeNumber:
         is_open = not np.isfinite(getattr(one, end)) and sign * one.start >= 0.0
         if is_open and not batches.is_valid(np.array([beyond])) and batches.is_valid(np.array([one.start])):
             bound = 0.0 if batches.is_valid(np.array([0.0])) else min(-beyond, one.start, key=abs)
-            return replace(one, **{end: bound, "is_natural": True})
+            low, high = (bound, one.high) if end == "low" else (one.low, bound)
+            return replace(one, low=low, high=high, is_natural=True)
     return one

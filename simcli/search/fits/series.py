@@ -6,7 +6,6 @@ in the step, as good as rounding for what a step resolves, and is told all the s
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -165,7 +164,7 @@ def _weights(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:
     return out
 
 
-def spreads(values: np.ndarray) -> Sequence[float]:
+def spreads(values: np.ndarray) -> np.ndarray:
     """Standard deviation of each column, gaps left out; 1 of a column that is constant."""
     with np.errstate(all="ignore"):
         found = np.nanstd(values, axis=0)

@@ -12,7 +12,7 @@ The numbers of a force are read by the file of the same name in model/forces/; w
     drag      drag on bodies
 """
 
-from typing import Annotated, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Union, get_args
 
 from simcli.spec.forces.base import ForceBase
 from simcli.spec.forces.bushing import BushingForce
@@ -27,4 +27,7 @@ from simcli.spec.values.spec_model import ByType
 FORCES: tuple[type[ForceBase], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce, CouplingForce,
                                        DragForce)  # fmt: skip
 WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)
-ForceSpec = Annotated[Union[FORCES], ByType(*FORCES)]  # noqa: UP007 (of a list)
+if TYPE_CHECKING:
+    ForceSpec = ForceBase
+else:
+    ForceSpec = Annotated[Union[FORCES], ByType(*FORCES)]  # noqa: UP007 (of a list)

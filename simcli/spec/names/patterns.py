@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import index
 
-Pattern = str | re.Pattern | Sequence[str | re.Pattern] | Sequence[int]
+Pattern = str | re.Pattern[str] | Sequence[str | re.Pattern[str]] | Sequence[int]
 NO_GROUPS: Mapping[str, Sequence[int]] = {}
 
 _compiled = lru_cache(maxsize=1024)(lambda text: re.compile(translate(text)))

@@ -186,7 +186,8 @@ def _draft(path: Path) -> Iterator[Path]:
 
 def _reasons(chunk: Chunk, outcome: Outcome) -> dict[str, str]:
     """Cases whose world failed, or is not to be trusted, and the first reason of each."""
-    names, found = dict(zip(chunk.worlds, chunk.cases, strict=True)), {}
+    names = dict(zip(chunk.worlds, chunk.cases, strict=True))
+    found: dict[str, str] = {}
     for failure in (*outcome.failures, *outcome.untrusted):
         found.setdefault(names[failure.world], f"{failure.code}: {failure.text}")
     return {case: found[case] for case in chunk.cases if case in found}

@@ -159,10 +159,11 @@ class Cluster:
     def start(self, chunk: Chunk) -> None:
         """Hand a chunk to the scheduler."""
         self._chunks[chunk.id] = chunk
-        if self._client is not None:
-            self._submit(chunk)
+        self._submit(chunk)
 
     def _submit(self, chunk: Chunk) -> None:
+        if self._client is None:  # it gets all chunks when it is there again
+            return
         if (old := self._futures.pop(chunk.id, None)) is not None:
             with contextlib.suppress(Exception):
                 old.cancel()
@@ -206,7 +207,7 @@ class Cluster:
         if self._client is not None and self._client.status == "running":
             return
         if self._client is not None:
-            self._drop_client()
+            self._drop_client(self._client)
         try:
             self._client = self._connect()
         except (OSError, ValueError):
@@ -219,8 +220,8 @@ class Cluster:
         for chunk in self._chunks.values():
             self._submit(chunk)
 
-    def _drop_client(self) -> None:
-        client, self._client = self._client, None
+    def _drop_client(self, client: "Client") -> None:
+        self._client = None
         self._futures.clear()
         self._limits.clear()
         self._workers = {}
@@ -283,7 +284,7 @@ class Cluster:
         """Take everything back, and leave the cluster."""
         if self._client is not None:
             self.stop()
-            self._drop_client()
+            self._drop_client(self._client)
 
 
 def _brief(error: object) -> str:

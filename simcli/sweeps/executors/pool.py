@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any, cast
 
 from simcli.errors import OutputError
 from simcli.records.writing.spawn import own_process, signals_kept_from_children
@@ -48,6 +48,7 @@ class WorkerProcess:
         finally:
             os.close(write)
         self.pid = self._process.pid
+        self._tasks = cast("IO[bytes]", self._process.stdin)  # a pipe, which is asked for above
         self.chunk: Chunk | None = None
         self.n_chunks = 0
         self._due, self._is_overdue = float("inf"), False
@@ -75,7 +76,7 @@ class WorkerProcess:
         left = memoryview(f"{text}\n".encode())
         with contextlib.suppress(OSError):
             while left:
-                left = left[os.write(self._process.stdin.fileno(), left) :]
+                left = left[os.write(self._tasks.fileno(), left) :]
 
     def news(self, patience: float = 0.0) -> list[Report | Pace]:
         """What it has said since; a Report if it has died with a chunk.
@@ -111,6 +112,7 @@ class WorkerProcess:
 
     def _word(self, plain: dict[str, Any]) -> Report | Pace:
         chunk = self.chunk
+        assert chunk is not None, plain  # it speaks of one alone
         if "ending" not in plain:
             return Pace(chunk.id, plain["fraction"], plain["rate"])
         self.chunk = None
@@ -130,7 +132,7 @@ class WorkerProcess:
         """End it; returns its status, as of `subprocess`."""
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
-                self._process.stdin.close()
+                self._tasks.close()
             try:
                 self._process.wait(patience)
             except subprocess.TimeoutExpired:

@@ -54,7 +54,7 @@ def digest_of(names: Iterable[str]) -> str:
     return whole.hexdigest()
 
 
-def _base(document: "Document", spec: "SceneSpec", device: str) -> "hashlib._Hash":
+def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake2b:
     """Digest of what all worlds of a batch share: scene, files, code, precision, class of device."""
     from simcli.records.contents.provenance import versions
     from simcli.source_digest import code_digest

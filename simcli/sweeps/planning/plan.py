@@ -163,7 +163,9 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
         raise UsageError(f"max_worlds {max_worlds}: a chunk has at least 1")
     sweep = read_scenes(path, choices)
     cases: list[Case] = []
-    batches, units, sources = [], {}, {}
+    batches: list[Batch] = []
+    units: dict[str, str] = {}
+    sources: dict[tuple[str, str], None] = {}
     _refuse_two_tables(sweep, sets)
     for one in understood(sweep, sets):
         laid = tuple(renamed(override, os.path.abspath) for override in (*one.structure.sets, *sets))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simcli.errors import Fault, SceneError
 from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved_paths, read_sweep
@@ -52,7 +52,7 @@ def read_scenes(path: Path, choices: Mapping[str, object] | None = None) -> Swee
     document = None if is_hdf5(path) or is_foreign(path) or is_packed(path) else load_document(path)
     if document is not None and is_sweep(document) and not choices:
         return read_sweep(document)
-    data: dict = {"sweep": 1, "scene": path.name}
+    data: Any = {"sweep": 1, "scene": path.name}
     if document is not None and is_sweep(document):
         data = plain(document.root)
     whole = {**data, "choices": {**(data.get("choices") or {}), **(choices or {})}}
@@ -82,9 +82,9 @@ def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Un
     for fault in (unread or {}).values():
         faults.setdefault(fault, list(sweep.structures))
     if faults:
-        error = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
-        error.document = document
-        raise error
+        refusal = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
+        refusal.document = document
+        raise refusal
 
 
 def _understood(structure: Structure, sets: Sequence[Override | str]) -> Understood:

@@ -52,9 +52,9 @@ def this_process() -> Identity:
 def identity_of(plain: object) -> Identity:
     """An identity out of JSON; whatever is missing there is unknown."""
     known = plain if isinstance(plain, dict) else {}
-    texts = {name: str(known.get(name, "")) for name in ("host", "boot", "token")}
-    numbers = {name: known[name] if isinstance(known.get(name), int) else 0 for name in ("pid", "begun")}
-    return Identity(**texts, **numbers)
+    host, boot, token = (str(known.get(name, "")) for name in ("host", "boot", "token"))
+    pid, begun = (known[name] if isinstance(known.get(name), int) else 0 for name in ("pid", "begun"))
+    return Identity(host, boot, pid, begun, token)
 
 
 def _boot() -> str:

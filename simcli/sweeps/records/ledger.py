@@ -76,7 +76,7 @@ class Ledger:
         self._descriptor: int | None = None
         self._is_torn = False
 
-    def note(self, event: LedgerEvent, chunk: str = "", cases: Sequence[str] = (), **facts: Any) -> None:
+    def note(self, event: StrEnum, chunk: str = "", cases: Sequence[str] = (), **facts: Any) -> None:
         """Append a line, and return when it is on the disk.
 
         Args:
@@ -96,31 +96,31 @@ class Ledger:
             raise OutputError(f"{self.path}: cannot write: {error.strerror or error}; {GO_ON}") from error
 
     def _append(self, line: bytes) -> None:
-        if self._descriptor is None:
-            self._open()
-        size = os.fstat(self._descriptor).st_size
+        descriptor = self._open() if self._descriptor is None else self._descriptor
+        size = os.fstat(descriptor).st_size
         whole = (b"\n" if self._is_torn else b"") + line
         try:
-            n = os.write(self._descriptor, whole)
+            n = os.write(descriptor, whole)
             if n < len(whole):  # only a disk that is about to be full does so: the next write says what is wrong
-                n += os.write(self._descriptor, whole[n:])
+                n += os.write(descriptor, whole[n:])
             if n < len(whole):
                 raise OSError("the file system took a part of the line only")
-            os.fsync(self._descriptor)
+            os.fsync(descriptor)
         except OSError:
             self._is_torn = True
             with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, size)
+                os.ftruncate(descriptor, size)
                 self._is_torn = False
             raise
         # What is written to a file that was removed with its folder is written for nobody, and no system call says so.
-        if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+        if not os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
             raise OSError("the file was replaced by another")
 
-    def _open(self) -> None:
+    def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         sync(self.path.parent)
+        return self._descriptor
 
     def close(self) -> None:
         """Close the file. May be called twice."""

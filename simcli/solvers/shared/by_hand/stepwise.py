@@ -58,13 +58,11 @@ class SavedState:
 
 
 class FrameSink(Protocol):
-    """What takes frames.
+    """What takes frames."""
 
-    Attributes:
-        frames_wanted: most of the next block.
-    """
-
-    frames_wanted: int
+    @property
+    def frames_wanted(self) -> int:
+        """Most of the next block."""
 
     def places(self, n_frames: int) -> Mapping[str, np.ndarray]:
         """Where their columns are made, by path."""
