@@ -9,6 +9,7 @@ from support.forward import CHANNELS, Runner, slope
 from support.scenes import faults_of, scene
 
 from simcli import rotations as rot
+from simcli.joint_types import TYPES
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed_target import Prescribed, spin_of_vector
@@ -272,7 +273,8 @@ def errors_of(found, names):
     return max(place, turn), effort, abs(found["energy/input"][-1, 0] - work)
 
 
-ONE_TURN = [kind for kind in JOINTS if TYPES.get(kind, "").count("A") == 1]  # which generalized_alpha takes where they lead no kinematic body
+# Which generalized_alpha takes where they prescribe no kinematic body.
+ONE_TURN = [kind for kind in JOINTS if TYPES.get(kind, "").count("A") == 1]
 CASES = [  # solver, integrator, joints, order, errors at 1 ms of places, efforts and work
     ("generalized", "rk4", names_of(("tree", "loop")), 4, (1e-9, 1e-6, 1e-6)),
     ("natural", "zhong06", names_of(("tree", "led")), 2, (5e-6, 5e-5, 1e-4)),
