@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from simcli.sweeps.planning.shards import Shard
 
@@ -43,7 +44,7 @@ class Standing:
     """
 
     event: str
-    facts: dict[str, object]
+    facts: dict[str, Any]
     n_cases: int
     n_done: int
     n_failed: int
