@@ -81,7 +81,7 @@ def load(path: "str | PathLike[str]", sets: "Sequence[str]" = ()) -> "tuple[Mode
         `Model` and `State`: what `ArticulationView`, `eval_fk` and `eval_ik` work on.
 
     Raises:
-        SceneError: the scene or an override is invalid, or its solver does not honour a part of it.
+        SceneError: the scene or an override is invalid, or its solver does not support a part of it.
     """
     from simcli.arguments import path_given, texts_of
     from simcli.model.state import State

@@ -84,7 +84,7 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
         tries_all: see `build_worlds`.
 
     Returns:
-        At least one, by rising step; the first is for step 0, and the only one of a scene that the solver does not honour.
+        At least one, by rising step; the first is for step 0, and the only one of a scene that the solver does not support.
         What is equal in all worlds of all phases has a world axis of length 1.
 
     Raises:

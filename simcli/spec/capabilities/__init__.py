@@ -1,4 +1,4 @@
-"""Which solver honours which field. What the chosen solver does not honour is refused by name.
+"""Which solver supports which field. What the chosen solver does not support is refused by name.
 
 In: a tree or a SceneSpec and its solver. Out: faults, and the page of it. Never here: what a solver does with a field.
 

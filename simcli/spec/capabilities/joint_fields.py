@@ -1,4 +1,4 @@
-"""Which solver honours which field of which joint type, as data; the check that refuses the rest; and the page of it.
+"""Which solver supports which field of which joint type, as data; the check that refuses the rest; and the page of it.
 
 A solver that learns something gets a type added to one of the sets below; nothing else changes. docs/joint_fields.md is
 made from them by `joint_fields_page`, and a test keeps the two equal.
@@ -35,7 +35,7 @@ _ROWS = _OWN - joint_types.types_with(Coordinates.SLOTS) - {"free"}  # types wit
 
 @dataclass(frozen=True)
 class JointFields:
-    """What a solver honours of joints.
+    """What a solver supports of joints.
 
     Attributes:
         types: joint types.
@@ -102,7 +102,7 @@ JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 
 @dataclass(frozen=True)
 class RefusedForm:
-    """A field that solvers honour, but not in this form.
+    """A field that solvers support, but not in this form.
 
     Attributes:
         type: joint type.
@@ -185,7 +185,7 @@ def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
 
 
 def refuse_field(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
-    """The fault of what a solver does not honour."""
+    """The fault of what a solver does not support."""
     check.fault("SC501", f"the {check.spec.solver.type} solver does not support {words}", path, hint, on_key)
 
 
@@ -194,7 +194,7 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
 
     Args:
         check: the scene.
-        tree: its structure; None if it is not known, then a field that is honoured somewhere passes.
+        tree: its structure; None if it is not known, then a field that is supported somewhere passes.
     """
     supported = JOINTS[check.spec.solver.type]
     switched = structure.switched(check.spec)

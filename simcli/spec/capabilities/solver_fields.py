@@ -1,7 +1,7 @@
-"""Which solver honours which field. A field that the chosen solver does not honour is refused by name.
+"""Which solver supports which field. A field that the chosen solver does not support is refused by name.
 
 One row per field: a path pattern (`*` any name or index), the neutral values that ask for nothing, and the solvers that
-honour anything else. A solver that learns something gets its name added to a row; nothing else changes. Fields of joints
+support anything else. A solver that learns something gets its name added to a row; nothing else changes. Fields of joints
 depend on the joint's type: joint_fields.py has them.
 
 Fields of CHOICES say how a solver writes its unknowns or solves for them, and nothing about the mechanism. Another solver
@@ -29,11 +29,11 @@ _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 @dataclass(frozen=True)
 class FieldRule:
-    """A field and who honours it.
+    """A field and who supports it.
 
     Attributes:
         path: dotted pattern in the scene.
-        solvers: solvers that honour it.
+        solvers: solvers that support it.
         neutral: values that ask for nothing.
         words: the field in words.
         hint: what to do instead.
@@ -120,7 +120,7 @@ def check_new_fields(check: Checker, joints: Iterable[str]) -> None:
     now, before = check.spec.joints, base.joints  # what is switched differs in no world, and events look at it themselves
     new = frozenset((name, field) for name in joints if name in before
                     for field in {*asked(now[name], name, set())} - {*asked(before[name], name, set())})  # fmt: skip
-    sound = cache.setdefault("new fields that are honoured", set())
+    sound = cache.setdefault("new fields that are supported", set())
     if new and new not in sound:
         n_errors = len(check.faults.errors)
         check_capabilities(check, structure.tree(check.spec))
@@ -136,7 +136,7 @@ def _check_forces(check: Checker) -> None:
 
 
 def _ignored(check: Checker, rows: tuple[FieldRule, ...]) -> Iterator[tuple[FieldRule, tuple]]:
-    """Rows whose field asks for something that the chosen solver does not honour, with the paths of these fields."""
+    """Rows whose field asks for something that the chosen solver does not support, with the paths of these fields."""
     for row in rows:
         if check.spec.solver.type in row.solvers:
             continue

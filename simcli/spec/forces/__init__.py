@@ -1,4 +1,4 @@
-"""The forces that a scene can name, a file each: keys, what they refer to, who honours them.
+"""The forces that a scene can name, a file each: keys, what they refer to, who supports them.
 
 The numbers of a force are read by the file of the same name in model/forces/; what it does stands in kernels/.
 

@@ -1,4 +1,4 @@
-"""What all forces have in common: which of their words name something, and who honours them."""
+"""What all forces have in common: which of their words name something, and who supports them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar
@@ -31,7 +31,7 @@ class ForceBase(SpecModel):
         PER_DOF: its keys that have one number per dof of `joint`.  SPREADS: one number may stand for all of them.
         EVENTS: keys below it that events may set.
         DRIVEN: its vectors that signals may drive; in world axes, which turn with an instance, unless `frame` is body.
-        SOLVERS: who honour it.  IS_SMOOTH: whether generalized_alpha does.
+        SOLVERS: who support it.  IS_SMOOTH: whether generalized_alpha does.
     """
 
     ENDS: ClassVar[tuple[str, ...]] = ()

@@ -49,7 +49,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "contact": frozenset((("pairs", "*"), ("enabled",))),
     "bodies": frozenset((("gravity_compensation",), ("affine", "transform", "*"))),
 }  # fmt: skip
-_NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers honour whatever their size
+_NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers support whatever their size
 _REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",
          "signals": "the kind of a signal", "contact": "the structure"}  # fmt: skip
 
@@ -103,7 +103,7 @@ def fixed_part(steps: tuple[PathStep, ...]) -> str:
 
 
 def try_events(check: Checker) -> None:
-    """Each event must leave a scene that is valid and that the solver honours.
+    """Each event must leave a scene that is valid and that the solver supports.
 
     The scene must be sound without its events. Each change is laid over the scene before it, so that an event takes as
     long as what it touches. The scenes after the events stay with the document, for the model.
@@ -144,7 +144,7 @@ def by_condition(spec: SceneSpec) -> list[int]:
 
 
 def events_are_tried(document: Document) -> bool:
-    """Whether the scenes after the events are known; not those of a scene that its solver does not honour."""
+    """Whether the scenes after the events are known; not those of a scene that its solver does not support."""
     return "scenes of events" in document.cache
 
 
@@ -158,7 +158,7 @@ def scenes_of_events(document: Document) -> list[SceneSpec]:
 
 
 def is_alike(before: SceneSpec, after: SceneSpec, text: str) -> bool:
-    """Whether the value at a path has only become another number of the same kind, so that no solver honours it less."""
+    """Whether the value at a path has only become another number of the same kind, so that no solver supports it less."""
     steps = parse_path(text) or ()
     if steps[0] not in _NUMBERS_ONLY or "driving" in steps:
         return False
