@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from simcli.records.reading.reader import Trajectory as Trajectory
     from simcli.records.reading.result_reader import Results as Results
     from simcli.simulation.simulation import Simulation as Simulation
-    from simcli.sweeps.standing import Standing
+    from simcli.sweeps.sweep_options import Standing
 
 
 def open(path: "str | PathLike[str]") -> "Trajectory | Results":

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from simcli.sweeps.standing import Standing
 from support.process import environment
 
 import simcli
@@ -28,6 +27,7 @@ from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities
 from simcli.records.reading.series import Column
 from simcli.simulation.recording import OpenRecording
 from simcli.simulation.saved import Snapshot
+from simcli.sweeps.sweep_options import Standing
 
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[1]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from simcli.sweeps.planning.shards import Shard
 
@@ -44,7 +43,7 @@ class Standing:
     """
 
     event: str
-    facts: dict[str, Any]
+    facts: dict[str, object]
     n_cases: int
     n_done: int
     n_failed: int

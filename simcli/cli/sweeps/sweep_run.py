@@ -163,7 +163,8 @@ def _shown(as_json: bool, quiet: bool) -> "Iterator[Callable[[Standing], None]]"
                 console.emit_line("sweep.event", {name: value for name, value in vars(now).items()
                                                   if name not in ("facts", "stage")} | now.facts)  # fmt: skip
             elif not quiet and not as_json and now.event in ("failed", "given up"):
-                console.say(f"{now.event}: {console.plural(now.facts['n_cases'], 'case')}: {now.facts['reason']}")
+                cases = "1 case" if now.facts["n_cases"] == 1 else f"{now.facts['n_cases']} cases"
+                console.say(f"{now.event}: {cases}: {now.facts['reason']}")
             show(now)
 
         yield see

@@ -70,7 +70,7 @@ def keeper() -> tuple[Path | None, str]:
 
     It is the named folder; the user's own if that cannot be written. Makes the folder.
     """
-    reasons = []
+    reasons: list[str] = []
     for folder in folders():
         reason = trouble(folder)
         if not reason:
@@ -235,7 +235,8 @@ def note_use(files: list[str]) -> None:
 
 def tidy(folder: Path) -> None:
     """Remove what was used longest ago, of all versions, if there is too much of its kind, and parts of files."""
-    now, found = time.time(), {kind: [] for kind in KEPT_SUFFIXES}
+    now = time.time()
+    found: dict[str, list] = {kind: [] for kind in KEPT_SUFFIXES}
     for path in folder.glob("simcli-*/*"):
         with contextlib.suppress(OSError):  # somebody else tidies, too
             facts = path.stat()

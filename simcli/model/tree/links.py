@@ -223,7 +223,8 @@ def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
     Poses of one length are turned in one go; rotations on which all worlds agree are those of one world.
     """
     found: list[tuple[Array, ...]] = [() for _ in X]
-    quats, by_length = [agreed(pose[:, 3:]) for pose in X], {}
+    quats = [agreed(pose[:, 3:]) for pose in X]
+    by_length: dict = {}
     for j, pose in enumerate(X):
         by_length.setdefault((len(pose), len(quats[j])), []).append(j)
     for mine in by_length.values():

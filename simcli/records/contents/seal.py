@@ -43,7 +43,8 @@ def is_as_sealed(file: h5py.File) -> bool:
 
 
 def _seal_of(file: h5py.File) -> str:
-    whole, objects, first = blake2b(digest_size=_SIZE), list(_objects(file, "", set())), {}
+    whole, objects = blake2b(digest_size=_SIZE), list(_objects(file, "", set()))
+    first: dict = {}
     for path, one in objects:
         first.setdefault(_address(one.id), path)
 

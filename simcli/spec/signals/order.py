@@ -20,7 +20,8 @@ def signals_of_feedback(signal: SignalSpec) -> list[str]:
 
 def order_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
     """Signals that follow the motion, each after those that it names; without circles, and what names them."""
-    followers, waits = {name: [] for name, signal in signals.items() if signal.is_feedback}, {}
+    followers: dict[str, list[str]] = {name: [] for name, signal in signals.items() if signal.is_feedback}
+    waits: dict = {}
     for name in followers:
         needs = {one for one in signals_of_feedback(signals[name]) if one in followers}
         waits[name] = len(needs)
