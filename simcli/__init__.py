@@ -115,7 +115,7 @@ def sweep(path: "str | PathLike[str]", folder: "str | PathLike[str] | None" = No
         time_limit: [s], wall time per case.
         max_worlds: worlds of a batch, at most.
         retry_failed: whether cases that failed before are tried again.
-        watch: sees every `simcli.sweeps.driver.Standing`; its False ends the sweep in time.
+        watch: sees every `simcli.sweeps.sweep_options.Standing`; its False ends the sweep in time.
 
     Returns:
         `WorldTable`: a row per case; `table.arrays` has the columns as numpy arrays by name.

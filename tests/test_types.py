@@ -31,7 +31,7 @@ from simcli.sweeps.sweep_options import Standing
 
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[1]
-MOST_ERRORS = 4700  # of all rooms; write what the test prints when it is less, never more
+MOST_ERRORS = 2064  # of all rooms; lower it where errors are fixed, never raise it
 # Of whom a program gets objects, beside the classes that the front door has.
 GIVEN = (Body, Column, DeviceView, ErrorEstimate, Event, Failure, Joint, Measure, NamedPoint, OpenRecording, Provenance,
          Quantities, Snapshot, Standing, WorldColumn, WorldTable)  # fmt: skip
