@@ -348,8 +348,9 @@ def test_a_dry_run_counts_what_is_left(made, capfd):
     assert (found["n_cases"], found["n_left"], found["n_steps"], found["hours_are_measured"]) == (18, 6, 60, True)
 
 
-def test_a_sweep_file_is_no_scene(made, capsys):
-    assert command("run", made[0] / "sweep.yaml") == Exit.USAGE
+def test_a_sweep_file_is_no_scene(tmp_path, capsys):
+    (tmp_path / "sweep.yaml").write_text(SWEEP)
+    assert command("run", tmp_path / "sweep.yaml") == Exit.USAGE
     assert "is a sweep file, not a scene: simcli sweep run" in capsys.readouterr().err
 
 
