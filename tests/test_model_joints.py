@@ -16,6 +16,7 @@ from support.scenes import scene
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
+from simcli.joint_types import ONE_COORDINATE
 from simcli.model import build, build_worlds
 from simcli.model.assemble import assemble
 from simcli.model.bodies.massless import least_inertia
@@ -217,6 +218,17 @@ def test_all_of_rible_are_in_the_catalogue_with_the_dofs_that_the_spec_knows():
         assert name in dofs.ROWS_ONLY or joints.TYPE_NAME[entry.kind] == dofs.SAME[name], name
         assert (entry.kind in joints.ORBITS) == (name in dofs.ORBITAL), name
         assert (name in dofs.AXIS) == ("axis" in entry.reads), name
+
+
+@pytest.mark.parametrize("name", sorted(dofs.SAME.keys() & ONE_COORDINATE))
+def test_init_angle_is_that_of_the_type_under_its_other_name(name):
+    def anchors(kind):
+        joint = f"{{type: {kind}, parent: world, child: b, axis: [1, 2, 0], init_angle: 0.4, q: 0.1}}"
+        text = f"bodies: {{b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}\njoints: {{j: {joint}}}\n"
+        model = build(resolve(scene(f"{text}solver: {{type: natural, dt: 1e-3}}\nrun: {{duration: 1}}\n")))
+        return np.concatenate((model.joints.X_c, model.joint_q, *body_poses(model, model.joint_q)), axis=None)
+
+    assert np.array_equal(anchors(name), anchors(dofs.SAME[name]))
 
 
 def test_free_velocity_is_that_of_the_centre_of_mass_in_the_parent_anchor_frame():
