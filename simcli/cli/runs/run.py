@@ -70,6 +70,7 @@ def run(
 
     Example: simcli run scenes/double_pendulum.yaml --worlds 1000 --vary "joints.elbow.q=uniform(0, 1)"
     """
+    from simcli.exchange.importing import import_overrides
     from simcli.pipeline import Request
 
     if resume and (restart or force):
@@ -81,11 +82,9 @@ def run(
         "--precision": ("solver.precision", precision), "--on-failure": ("run.on_failure", on_failure),
         "--select": ("output.select", dumps(split_words("--select", select)) if select else None),
     })  # fmt: skip
-    from simcli.exchange.importing import import_overrides
-
     reading = import_overrides(scene, package_path, fix_inertia)
-    laid: tuple[str | Override, ...] = (*reading, *changes, *batch_overrides(vary, vary_table, worlds, seed),
-                                        *map(measure_override, measure), *sets)  # fmt: skip
+    varied = batch_overrides(vary, vary_table, worlds, seed)
+    laid: tuple[str | Override, ...] = (*reading, *changes, *varied, *map(measure_override, measure), *sets)
     request = Request(
         scene, output, laid, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
