@@ -21,6 +21,7 @@ from simcli.kernels.memory.warps import is_first, threads_beside, wait_for
 TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
 _GROUP, MOST_GROUPS = 12, 8  # stages of a function
+_ALONE = 16  # stages of a function that needs no others: a step of a short chain takes 12 % longer in two
 
 
 class Registers:
@@ -29,12 +30,13 @@ class Registers:
     Args:
         arena: of the run, not built yet.
         names: of the numbers.
+        zeros: of those that are 0 where a list begins.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, *names: str):
-        self.names, self.notes = names, Notes(arena, ti.i32)
+    def __init__(self, arena: Arena, *names: str, zeros: tuple[str, ...] = ()):
+        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32)
         self.notes.reserve(len(names))
 
     def load(self, w, name: str):
@@ -91,7 +93,8 @@ class Program:
 
     def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
         self.arena, self.registers, self.sets = arena, registers, registers is not None
-        key, self.known = (tuple(body), registers.names if registers else ()), {}
+        key = (tuple(body), (registers.names, registers.zeros) if registers else ())
+        self.known = dict.fromkeys(registers.zeros if registers else (), 0)
         if key not in _tables:  # phases of a run have the same
             self.places, self.stages = {}, []
             self.masked, self.of_worlds, self.of_blocks = set(), set(), set()
@@ -134,7 +137,7 @@ class Program:
         """Append the lines of a repetition."""
         at = len(lines)
         lines.append(None)
-        names = set(_names_set(item.body))
+        names = {one.name for one in _sets(item.body) if one.value != self.known.get(one.name)}
         before = {name: self.known.get(name) for name in names}
         if item.at_most > 1:
             self.known = {name: value for name, value in self.known.items() if name not in names}
@@ -151,7 +154,9 @@ class Program:
                 self.known.pop(name, None)
 
     def set_register(self, name: str, value: int, level: int, lines: list) -> None:
-        """Append the line that sets a register."""
+        """Append the line that sets a register, unless it has that value already."""
+        if self.known.get(name) == value:
+            return
         lines.append((_SET, NOBODY, level, self.registers.names.index(name), value))
         self.known[name] = value
 
@@ -181,7 +186,7 @@ class Program:
     @property
     def n_groups(self) -> int:
         """Of stages, each a function of its own in compiled code: compilers take longer, the longer a function is."""
-        return min(MOST_GROUPS, -(-self.n_stages // _GROUP))
+        return 1 if self.n_stages <= _ALONE else min(MOST_GROUPS, -(-self.n_stages // _GROUP))
 
     def group(self, n: int) -> range:
         """Stages of group n."""
@@ -208,15 +213,15 @@ class Program:
             stage.function(owner, w)
 
 
-def _names_set(body: Iterable) -> Iterable[str]:
-    """Names of the registers that a list sets."""
+def _sets(body: Iterable) -> Iterable[Set]:
+    """What a list sets."""
     for item in body:
         if item.__class__ is Set:
-            yield item.name
+            yield item
         elif item.__class__ is tuple:
-            yield from _names_set(item)
+            yield from _sets(item)
         elif item.__class__ in (Repeat, Within):
-            yield from _names_set(item.body)
+            yield from _sets(item.body)
 
 
 def group(n: int) -> Callable:

@@ -24,7 +24,7 @@ from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, move_again, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, keep_fast, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import solve_tree
 from simcli.solvers.tree.turning_back import return_turns, take_turns_away
 
@@ -193,9 +193,9 @@ def take_middle(c: ti.template(), w: ti.i32, block: ti.i32, free: ti.template(),
 
     Writes: c.effort
     """
-    find_fast(c, w)
-    fast = is_fast(c, w)
+    fast = find_fast(c, w)
     if any_lane(fast):
+        keep_fast(c, w)
         _know_efforts(c, w)
         c.change.store(w, 0, ti.select(fast, c.arena.zero() + 1.0, c.arena.zero()))
         for _ in range(_MOST_ROUNDS):

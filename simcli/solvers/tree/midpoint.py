@@ -16,7 +16,7 @@ Source: the implicit midpoint rule for velocities; derived.
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, any_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import WORLD, LinkKind, Model
 from simcli.solvers.tree.integrators import H
@@ -38,7 +38,8 @@ class Midpoint:
     Attributes:
         n_trees: how many.  n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
         tree: of each link of the model, the number of its tree, -1 of others.  dof_tree: (n) that of dofs.
-        start: (n) velocities where the step begins.  turns: (n_trees) the square of the largest turn of a link in the step.
+        start: (n) velocities where the step begins.  turns: (n_trees) the square of the largest turn of a link in the last step in
+            which a link of some tree turned far.  farthest: (1) that of all trees, in every step.
     """
 
     _data_oriented = True
@@ -55,6 +56,7 @@ class Midpoint:
         self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
         self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])
         self.start, self.turns = arena.array(len(dofs)), arena.array(len(number))
+        self.farthest = arena.array(1)
 
 
 def _turns_about_many(model: Model, root: int) -> bool:
@@ -75,9 +77,27 @@ def _turns_about_many(model: Model, root: int) -> bool:
 
 @ti.func
 def find_fast(c: ti.template(), w: ti.i32):
-    """Note how far the links of each tree turn in a step.
+    """The worlds in which a link of some tree turns far in a step.
 
     Reads:  c.state.v
+    Writes: c.midpoint.farthest
+    """
+    o = c.midpoint
+    h = c.constants.load(w, H)
+    farthest = c.tables.arena.zero()
+    for n in range(o.n_links):
+        spin = c.state.v.load(w, o.link.at(n)).angular
+        farthest = ti.max(farthest, spin.dot(spin))
+    farthest = farthest * (h * h)
+    o.farthest.store(w, 0, farthest)
+    return farthest > _FAR * _FAR
+
+
+@ti.func
+def keep_fast(c: ti.template(), w: ti.i32):
+    """Note how far the links of each tree turn in a step, and velocities where it begins.
+
+    Reads:  c.state.{v, qd}
     Writes: c.midpoint.{turns, start}
     """
     o = c.midpoint
@@ -90,35 +110,25 @@ def find_fast(c: ti.template(), w: ti.i32):
         k = o.tree.at(i)
         spin = c.state.v.load(w, i).angular
         o.turns.store(w, k, ti.max(o.turns.load(w, k), spin.dot(spin) * (h * h)))
-    if any_lane(_farthest(c, w) > _FAR * _FAR):
-        for n in range(o.n):
-            o.start.store(w, n, c.state.qd.load(w, o.dof.at(n)))
-
-
-@ti.func
-def _farthest(c: ti.template(), w: ti.i32):
-    """[rad^2], the square of the largest turn of a link of these trees."""
-    farthest = c.tables.arena.zero()
-    for k in range(c.midpoint.n_trees):
-        farthest = ti.max(farthest, c.midpoint.turns.load(w, k))
-    return farthest
+    for n in range(o.n):
+        o.start.store(w, n, c.state.qd.load(w, o.dof.at(n)))
 
 
 @ti.func
 def is_fast(c: ti.template(), w: ti.i32):
-    """The worlds in which a link of some tree turns far in a step."""
-    return _farthest(c, w) > _FAR * _FAR
+    """The worlds in which a link of some tree turns far in a step, as found last."""
+    return c.midpoint.farthest.load(w, 0) > _FAR * _FAR
 
 
 @ti.func
 def is_faster(c: ti.template(), w: ti.i32):
     """The worlds in which one turns so far that one round does not do."""
-    return _farthest(c, w) > _FARTHER * _FARTHER
+    return c.midpoint.farthest.load(w, 0) > _FARTHER * _FARTHER
 
 
 def is_fast_tree(c, w, i):
     """1 in the worlds in which the tree of link i turns far in a step (inside kernels)."""
-    turn = c.midpoint.turns.load(w, c.midpoint.tree.at(i))
+    turn = ti.min(c.midpoint.turns.load(w, c.midpoint.tree.at(i)), c.midpoint.farthest.load(w, 0))
     return ti.select(turn > _FAR * _FAR, 0.0 * turn + 1.0, 0.0 * turn)
 
 

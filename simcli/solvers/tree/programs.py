@@ -62,12 +62,11 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
-from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, move_again, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, keep_fast, move_again, move_back, move_to_middle
 from simcli.solvers.tree.momenta import adding, noting
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
-    begin_evaluation,
     follow,
     foresee_torques,
     impulses_not_converged,
@@ -205,7 +204,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
     probing = (*when(starts, *probe_stages(c)), *when(starts or samples, *sampling(c)))
     places = (place_links, after_places) if after_places else (place_links,)
-    begins = (*places, *probing, *when(c.signals.n, follow), begin_evaluation, load_forces)
+    begins = (*places, *probing, *when(c.signals.n, follow), load_forces)
     begins = (first, *begins) if first else begins
     is_middle = starts and c.midpoint.n > 0
     if not c.constrained:
@@ -228,14 +227,17 @@ def _with_tree(c, starts: bool) -> tuple:
     if not c.midpoint.n:
         return solve
     again = repeat(move_again, place_links, *solve, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
-    return find_fast, *solve, only(is_fast, move_to_middle, place_links, *solve, again, move_back)
+    middle = (move_to_middle, place_links, *solve, again, move_back)
+    if c.gyroscopes.n_carriers:  # whose torques depend on whether their trees turn far
+        return only(find_fast, keep_fast), *solve, only(is_fast, *middle)
+    return *solve, only(find_fast, keep_fast, *middle)
 
 
 def _bias_of_middle() -> tuple:
     """What velocities need, those of the middle in worlds in which they matter, by what nothing constrains there."""
     again = repeat(solve_tree, move_again, place_links, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
-    first = only(is_fast, solve_tree, move_to_middle, place_links, again)
-    return find_fast, first, find_bias, only(is_fast, move_back, place_links)
+    first = only(find_fast, keep_fast, solve_tree, move_to_middle, place_links, again)
+    return first, find_bias, only(is_fast, move_back, place_links)
 
 
 def _with_active_set(c) -> tuple:

@@ -43,7 +43,7 @@ def follow(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def begin_evaluation(c: ti.template(), w: ti.i32):
+def _begin_evaluation(c: ti.template(), w: ti.i32):
     """Times over which the evaluation is implicit.
 
     Writes: c.{b, g}
@@ -58,10 +58,11 @@ def begin_evaluation(c: ti.template(), w: ti.i32):
 
 @ti.func
 def load_forces(c: ti.template(), w: ti.i32):
-    """External forces of links, and efforts of joints.
+    """Times over which the evaluation is implicit, external forces of links, and efforts of joints.
 
-    Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
+    Writes: c.{b, g}, c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
     """
+    _begin_evaluation(c, w)
     take_all(c.loads, c, w)
 
 
