@@ -24,7 +24,16 @@ from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, keep_fast, move_again, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import (
+    MORE_ROUNDS,
+    Midpoint,
+    find_fast,
+    is_fast,
+    keep_fast,
+    move_again,
+    move_back,
+    move_to_middle,
+)
 from simcli.solvers.tree.stages import solve_tree
 from simcli.solvers.tree.turning_back import return_turns, take_turns_away
 

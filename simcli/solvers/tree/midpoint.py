@@ -38,8 +38,8 @@ class Midpoint:
     Attributes:
         n_trees: how many.  n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
         tree: of each link of the model, the number of its tree, -1 of others.  dof_tree: (n) that of dofs.
-        start: (n) velocities where the step begins.  turns: (n_trees) the square of the largest turn of a link in the last step in
-            which a link of some tree turned far.  farthest: (1) that of all trees, in every step.
+        start: (n) velocities where the step begins.  farthest: (1) the square of the largest turn of a link in the step.
+        turns: (n_trees) that of each tree, in the last step in which a link of some tree turned far.
     """
 
     _data_oriented = True

@@ -62,15 +62,24 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
-from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, keep_fast, move_again, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import (
+    MORE_ROUNDS,
+    find_fast,
+    is_fast,
+    is_faster,
+    keep_fast,
+    move_again,
+    move_back,
+    move_to_middle,
+)
 from simcli.solvers.tree.momenta import adding, noting
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
+    begin_evaluation,
     follow,
     foresee_torques,
     impulses_not_converged,
-    load_forces,
     place_links,
     solve_tree,
 )
@@ -204,7 +213,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
     probing = (*when(starts, *probe_stages(c)), *when(starts or samples, *sampling(c)))
     places = (place_links, after_places) if after_places else (place_links,)
-    begins = (*places, *probing, *when(c.signals.n, follow), load_forces)
+    begins = (*places, *probing, *when(c.signals.n, follow), begin_evaluation)
     begins = (first, *begins) if first else begins
     is_middle = starts and c.midpoint.n > 0
     if not c.constrained:

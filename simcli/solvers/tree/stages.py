@@ -43,10 +43,10 @@ def follow(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _begin_evaluation(c: ti.template(), w: ti.i32):
-    """Times over which the evaluation is implicit.
+def begin_evaluation(c: ti.template(), w: ti.i32):
+    """Times over which the evaluation is implicit, and the forces of `load_forces`.
 
-    Writes: c.{b, g}
+    Writes: c.{b, g}, and what `load_forces` writes
     """
     node = c.now.load(w, "node")
     if c.now.load(w, "instant") != 0:
@@ -54,15 +54,15 @@ def _begin_evaluation(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     c.b.store(w, 0, c.tables.arena.zero() + h * c.parts.load(w, node))
     c.g.store(w, 0, c.tables.arena.zero() + h)
+    load_forces(c, w)
 
 
 @ti.func
 def load_forces(c: ti.template(), w: ti.i32):
-    """Times over which the evaluation is implicit, external forces of links, and efforts of joints.
+    """External forces of links, and efforts of joints.
 
-    Writes: c.{b, g}, c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
+    Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
     """
-    _begin_evaluation(c, w)
     take_all(c.loads, c, w)
 
 
