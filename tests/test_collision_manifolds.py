@@ -296,7 +296,7 @@ def test_shapes_ride_on_links(tmp_path, all_supported, device):
     expected = rot.pose_compose(carriers, model.shapes.pose)
     c = bench.collider
     n_shapes = len(body)
-    assert np.abs(c.position.read()[:, :n_shapes] - expected[..., :3]).max() < 1e-13
+    assert np.abs((c.base.read() + c.position.read())[:, :n_shapes] - expected[..., :3]).max() < 1e-13
     R = c.rotation.read()[:, :n_shapes].reshape(N, n_shapes, 3, 3)
     assert np.abs(R - rot.quat_to_matrix(expected[..., 3:])).max() < 1e-13
     found = bench.contacts()

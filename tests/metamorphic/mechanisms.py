@@ -161,6 +161,23 @@ def discs(seed: int, n: int = 4) -> dict:
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), **floor([0, 0, 1])}
 
 
+def flats(seed: int) -> dict:
+    """A box, a disc and a cone that land flat on an oblique plane, turning, and slide, pressed by oblique gravity."""
+    rng = np.random.default_rng(seed)
+    up = unit(rng.normal(size=3))
+    upright, down = Rotation.align_vectors([up], [[0, 0, 1]])[0], up * -8.0
+    bodies = {}
+    for k, kind in enumerate(("box", "cylinder", "cone")):
+        size = {"size": [0.2, 0.2, 0.2]} if kind == "box" else {"radius": 0.1, "length": 0.2}
+        turn = upright * Rotation.from_rotvec([*rng.normal(size=2) * 1e-3, rng.uniform(-3, 3)])
+        body = solid(rng, upright.apply([0.6 * k, 0, 0.11]), turn.as_matrix(), 2.0)
+        body |= {"com": np.array([-0.009, -0.064, 0.001]), "inertia": np.diag([0.067, 0.064, 0.035])}
+        v, w = rng.normal(size=3) * [0.8, 0.8, 0.1], [*rng.normal(size=2) * 0.05, 1.0]
+        bodies[f"b{k}"] = {**body, "shape": {"type": kind, **size}, "v": upright.apply(v), "w": upright.apply(w)}
+    aside = upright.apply([rng.normal(), rng.normal(), 0]) * 2
+    return {"bodies": bodies, "joints": {}, "gravity": down + aside, **floor(up)}
+
+
 def on_rails(seed: int) -> dict:
     """Rollers that drop onto two rails, or onto the edge of a box, across them: each scene is its own mirror image."""
     rng = np.random.default_rng(seed)

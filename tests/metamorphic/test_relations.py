@@ -33,6 +33,7 @@ LOADS = 1e-5  # of the largest force or torque
 OF_STEP, OF_STOPS = 5e-3, 2e-2  # [m, m/s, rad/s]
 FALLS, FLOOR = 0.6, 1e-7  # of a difference when the step is halved
 OF_POINTS = 3e-4  # [rad/s], a point deeper by less than 1e-9 m may be left out: that over step and radius, in 50 steps
+FLAT = 5e-6  # [rad/s], what places 150 m away round by over step and radius, and how sliding on four points grows it
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
 UNCHANGED = [mode for mode in RIGID if mode not in (("generalized", "semi_implicit"), ("generalized", "implicit"))]
 FIRST = [mode for mode in RIGID if mode[1] in ("semi_implicit", "moreau")]  # one law of steps, whatever touches or stops
@@ -119,6 +120,7 @@ CASES = {
     "rolling on crests": Case(along_x, by.on_crests, TOUCH, TOUCHING, dt=2e-3, time=0.4, often=(GENERALIZED,)),
     "rolling on a tether": Case(of.rollers, by.tethered, TOUCH, TOUCHING, dt=2e-3, time=0.2, often=(GENERALIZED,)),
     "discs far": Case(of.discs, by.far_away, TOUCH, OF_POINTS, dt=2e-3, often=(GENERALIZED,)),
+    "flats far": Case(of.flats, by.far_away, TOUCH, FLAT, dt=2e-3, often=(GENERALIZED,)),
     "discs turned": Case(of.discs, by.turned_and_moved, TOUCH, 1e-4, dt=2e-3),
     "on rails turned": Case(of.on_rails, by.turned_and_moved, TOUCH, TOUCHING, dt=2e-3, time=0.3),
     # 1e-4 of the radius is wanted in 5 s; friction holds to the tolerance of contact, and a turn in a step has its order.

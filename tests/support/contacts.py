@@ -98,6 +98,7 @@ class Bench:
         x = at[..., :3] + np.einsum("wsij,vsj->wsi", R, middle)
         pad = ((0, 0), (0, 1), (0, 0))
         c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
+        c.base.write(np.zeros((1, c.base.n_items, 3)))
         c.position.write(np.pad(x, pad))
         c.margin.write(np.full((1, c.margin.n_items, 1), margin / 2))
         c.spare.write(np.zeros((1, c.spare.n_items, 3)))

@@ -21,13 +21,11 @@ def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.templa
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
 
     Args:
+        point: [m], where it is pushed, from the reference point of its tree.
         axes: what it sees velocities along.  frame: what spins see turning about.
 
     Writes: k.terms, p.contacts.jacobian, p.spins.jacobian
     """
-    x = point * 1.0
-    if link >= 0:
-        x = point - one(s.origin, w, lane, t.root.at(link))
     i = link
     while i >= 0:
         first = t.link_qd.at(i)
@@ -36,9 +34,9 @@ def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.templa
             if u < p.n_given:
                 motion = one(s.S, w, lane, d)
                 at = c * p.n + u
-                found = one(p.contacts.jacobian, w, lane, at) + seen_along(axes, point_velocity(motion, x), sign)
+                found = one(p.contacts.jacobian, w, lane, at) + seen_along(axes, point_velocity(motion, point), sign)
                 put(p.contacts.jacobian, w, lane, at, found)
-                put(k.terms, w, lane, 0, ti.max(one(k.terms, w, lane, 0), size_of_terms(motion, x)))
+                put(k.terms, w, lane, 0, ti.max(one(k.terms, w, lane, 0), size_of_terms(motion, point)))
                 for side in ti.static(p.triples[1:]):
                     turned = one(side.jacobian, w, lane, at) + seen_along(frame, motion.angular, sign)
                     put(side.jacobian, w, lane, at, turned)
@@ -157,12 +155,12 @@ def mark_links(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, 
 
     Args:
         side: 0 for A of a contact, 1 for B.
-        point: [m], where it is pushed.
+        point: [m], where it is pushed, from the reference point of its tree.
 
     Writes: k.{carries, pushed}
     """
     if link >= 0:
-        put(k.pushed, w, lane, side, point - one(s.origin, w, lane, t.root.at(link)))
+        put(k.pushed, w, lane, side, point)
     i = link
     while i >= 0:
         put(k.carries, w, lane, 2 * i + side, 1.0)
@@ -222,12 +220,11 @@ def see_link(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c:
         first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
     see_body(p, w, c, side, first)
     if link >= 0:
-        x = point - s.origin.load(w, t.root.at(link))
         for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
             u = p.n_given - 1 - t.unknown.at(d)
             motion = s.S.load(w, d)
             at = SEEN * c + DOFS * side + u % DOFS
-            v = point_velocity(motion, x)
+            v = point_velocity(motion, point)
             p.large.seen.store(w, at, seen_along(axes, v, sign))
             for turning in ti.static(p.large.views[1:]):
                 turning.store(w, at, seen_along(frame, motion.angular, sign))

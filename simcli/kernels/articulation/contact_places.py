@@ -15,41 +15,60 @@ from simcli.kernels.memory.arena import local
 
 
 @ti.func
-def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32, core: ti.template()):
-    """[m], where a point of a link, or of the world, is."""
-    x = core * 1.0
+def base_of(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32):
+    """[m], what places on shape i are counted from: the reference point of its tree, or in the world the shape's place."""
+    x = one(k.base, w, lane, i) * 1.0
+    link = k.link.at(i)
     if link >= 0:
-        x = one(s.origin, w, lane, t.root.at(link)) + one(s.o, w, lane, link) + one(s.R, w, lane, link) * core
+        x = one(s.origin, w, lane, t.root.at(link)) * 1.0
     return x
 
 
 @ti.func
-def core_places(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
-    """[m], where contact c has the core points of A and of B at the present poses."""
-    x_a = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), one(k.contacts.core_a, w, lane, c))
-    x_b = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), one(k.contacts.core_b, w, lane, c))
+def way_between_bases(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
+    """[m], from the base of A to that of B at the present poses: see `way_between`."""
+    base_a = base_of(k, t, s, w, lane, whole_of(k.contacts.shape_a, w, lane, c))
+    return base_of(k, t, s, w, lane, whole_of(k.contacts.shape_b, w, lane, c)) - base_a
+
+
+@ti.func
+def core_place(s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32, core: ti.template()):
+    """[m], where a point of a link, or of a shape of the world, is at the present poses, from its base."""
+    x = core * 1.0
+    if link >= 0:
+        x = one(s.o, w, lane, link) + one(s.R, w, lane, link) * core
+    return x
+
+
+@ti.func
+def core_places(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
+    """[m], where contact c has the core points of A and of B at the present poses, each from its base."""
+    x_a = core_place(s, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), one(k.contacts.core_a, w, lane, c))
+    x_b = core_place(s, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), one(k.contacts.core_b, w, lane, c))
     return x_a, x_b
 
 
 @ti.func
-def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32,
-                   n: ti.template()):
-    """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along a normal."""
-    x_a, x_b = core_places(k, t, s, w, lane, c)
+def surface_points(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, n: ti.template()):
+    """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along a normal.
+
+    Each is counted from its base.
+    """
+    x_a, x_b = core_places(k, s, w, lane, c)
     return x_a + n * one(k.contacts.radius_a, w, lane, c), x_b - n * one(k.contacts.radius_b, w, lane, c)
 
 
 @ti.func
 def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
-    """[m], where contact c pushes A and B: each at its own surface point; in an overlap both in its middle.
+    """[m], where contact c pushes A and B, from their bases: each at its surface point; in an overlap both in its middle.
 
     Surface points across an open gap meet when the bodies touch. A point that both share, in the middle of the gap, would be
     off each of them by half the gap, and would turn the friction of an impact into too much spin. In an overlap, which may
     last, one point keeps the angular momentum of two bodies.
     """
     n = one(k.contacts.normal, w, lane, c)
-    point_a, point_b = surface_points(k, t, s, w, lane, c, n)
-    apart = n.dot(point_b - point_a)
+    point_a, point_b = surface_points(k, s, w, lane, c, n)
+    apart = n.dot(way_between_bases(k, t, s, w, lane, c) + (point_b - point_a))
     overlap = ti.min(apart, apart * 0.0)
     return point_a + n * (0.5 * overlap), point_b - n * (0.5 * overlap)
 
@@ -93,11 +112,12 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
     Reads:  k, s.{R, o, origin}
     """
     n = one(k.contacts.normal, w, lane, c)
-    point_a, point_b = surface_points(k, t, s, w, lane, c, n)
+    point_a, point_b = surface_points(k, s, w, lane, c, n)
     part = _part_of_other(k, w, lane, c)
-    apart = point_b - point_a
+    apart = way_between_bases(k, t, s, w, lane, c) + (point_b - point_a)
     gap = n.dot(apart)
-    return point_a + n * (0.5 * gap) + (apart - n * gap) * part
+    base = base_of(k, t, s, w, lane, whole_of(k.contacts.shape_a, w, lane, c))
+    return base + (point_a + n * (0.5 * gap) + (apart - n * gap) * part)
 
 
 @ti.func
@@ -163,8 +183,8 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
 @ti.func
 def _find_gap(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     n = turned_normal(k, t, s, w, lane, c)
-    point_a, point_b = surface_points(k, t, s, w, lane, c, n)
-    put(k.contacts.reach, w, lane, c, n.dot(point_b - point_a))
+    point_a, point_b = surface_points(k, s, w, lane, c, n)
+    put(k.contacts.reach, w, lane, c, n.dot(way_between_bases(k, t, s, w, lane, c) + (point_b - point_a)))
 
 
 @ti.func
@@ -216,8 +236,8 @@ def _turned_with(s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32,
 def _line_of_centres(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32,
                      n: ti.template()):
     """The unit vector from core to core, unless it is far from a normal."""
-    x_a, x_b = core_places(k, t, s, w, lane, c)
-    line = x_b - x_a
+    x_a, x_b = core_places(k, s, w, lane, c)
+    line = way_between_bases(k, t, s, w, lane, c) + (x_b - x_a)
     square = line.dot(line)
     along = n.dot(line)
     near = (along > 0.0) & (along * along > 0.5 * square)

@@ -187,14 +187,13 @@ def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti
 @ti.func
 def push_link(t: ti.template(), s: ti.template(), f: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32,
               point: ti.template(), force: ti.template()):
-    """Add a force at a point to that on a link.
+    """Add a force at a point, from the reference point of its tree, to that on a link.
 
     Writes: f
     """
     if link >= 0:
-        x = point - one(s.origin, w, lane, t.root.at(link))
         total = one(f, w, lane, link)
-        put(f, w, lane, link, type_of_force(total, force, x.cross(force)))
+        put(f, w, lane, link, type_of_force(total, force, point.cross(force)))
 
 
 def type_of_force(total, force: Vec3, moment: Vec3):

@@ -6,7 +6,7 @@ from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import box_face
 from simcli.kernels.collision.convex.manifold import clipping_face
-from simcli.kernels.collision.lanes import length, one, sign, whole_of
+from simcli.kernels.collision.lanes import length, one, sign, way_between, whole_of
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.collision.tables import BOXES
 from simcli.kernels.language import ti
@@ -45,7 +45,7 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     """
     found = c.boxes
     zero = c.arena.zero()
-    x = one(c.position, w, None, b) - one(c.position, w, None, a)
+    x = way_between(c, w, None, a, b)
     R_a = one(c.rotation, w, None, a)
     R_b = one(c.rotation, w, None, b)
     half_a = one(c.half, w, None, a) * (zero + 1.0)

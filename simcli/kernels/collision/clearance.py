@@ -77,7 +77,7 @@ def find_clearances(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.
     """Distances of all pairs of bodies at the present poses.
 
     Reads:  s.{R, o, origin}
-    Writes: c.{rotation, position, distance, notes}
+    Writes: c.{rotation, base, position, distance, notes}
     """
     place_shapes(c, t, s, w)
     for p in range(c.n_pairs):

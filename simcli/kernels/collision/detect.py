@@ -20,7 +20,7 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
     """Pose of every shape in the world from those of the links.
 
     Reads:  s.{R, o, origin}
-    Writes: c.{rotation, position}
+    Writes: c.{rotation, base, position}
     """
     zero = c.arena.zero()
     for i in range(c.n_shapes):
@@ -30,17 +30,19 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
         if link >= 0:
             R_link = s.R.load(w, link)
             c.rotation.store(w, i, R_link * R)
-            c.position.store(w, i, s.origin.load(w, t.root.at(link)) + s.o.load(w, link) + R_link * x)
+            c.base.store(w, i, s.origin.load(w, t.root.at(link)) * 1.0)
+            c.position.store(w, i, s.o.load(w, link) + R_link * x)
         else:
             c.rotation.store(w, i, R * (zero + 1.0))
-            c.position.store(w, i, x + Vec3(zero, zero, zero))
+            c.base.store(w, i, x + Vec3(zero, zero, zero))
+            c.position.store(w, i, Vec3(zero, zero, zero))
 
 
 @ti.func
 def detect(c: ti.template(), w: ti.i32):
     """Find the contacts of every world of a block, by the lower and then the higher index of their shapes.
 
-    Reads:  c.{rotation, position, margin, spare}
+    Reads:  c.{rotation, base, position, margin, spare}
     Writes: c.{contacts, extent, low, high, notes}
     """
     zero = c.arena.zero()
@@ -50,8 +52,9 @@ def detect(c: ti.template(), w: ti.i32):
         c.extent.store(w, i, extent_of(c, w, i))
         margin = c.margin.load(w, i)
         reach = c.extent.load(w, i) + Vec3(margin, margin, margin) - c.spare.load(w, i)
-        c.low.store(w, i, c.position.load(w, i) - reach)
-        c.high.store(w, i, c.position.load(w, i) + reach)
+        place = c.base.load(w, i) + c.position.load(w, i)
+        c.low.store(w, i, place - reach)
+        c.high.store(w, i, place + reach)
     for k in range(c.rule.n_touching):
         for m in range(c.rule.start.at(k), c.rule.end.at(k)):
             i = c.rule.order.at(k)

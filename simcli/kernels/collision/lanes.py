@@ -35,6 +35,16 @@ def put(array: PackArray, w, lane, item, value):
         put_lane(part, lane, array.arena.written_lane(get_lane(part, lane), lane, new) if array.is_masked else new)
 
 
+def way_between(c, w, lane, a, b) -> Vec3:
+    """[m], from the origin of shape a to that of shape b.
+
+    First the way between their bases, which is the same for all shapes of two bodies: so what places far away round by is
+    the same in the gaps of all contacts of these bodies. Where contacts share a load, gaps that are off each in its own way
+    would move it from one to another.
+    """
+    return (one(c.base, w, lane, b) - one(c.base, w, lane, a)) + (one(c.position, w, lane, b) - one(c.position, w, lane, a))
+
+
 def by_world(function):
     """Make of a device function (c, w, lane, ...) of one world one of a block (c, w, ...): of those that write, in turn."""
 

@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import feature, ring_at
 from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import one
+from simcli.kernels.collision.lanes import one, way_between
 from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import RING
 from simcli.kernels.language import ti
@@ -15,7 +15,7 @@ LOWEST = 1 << 20  # feature of the lowest point, where it is no corner
 def height_above(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32):
     """[m], distance of the lowest point of the core of b from the plane a."""
     n = one(c.rotation, w, lane, a).column(2)
-    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    x = way_between(c, w, lane, a, b)
     return n.dot(x + support(c, w, lane, b, n * -1.0))
 
 
@@ -29,7 +29,7 @@ def plane_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
     Writes: c.notes
     """
     n = one(c.rotation, w, lane, a).column(2)
-    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    x = way_between(c, w, lane, a, b)
     tie = tolerance(c, w, lane, a, b)
     if n.dot(x) - one(c.bound, w, lane, b) <= reach:
         p = x + support(c, w, lane, b, n * -1.0)

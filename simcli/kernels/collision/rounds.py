@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.lanes import across, length, one, sign, unit_or, vector
+from simcli.kernels.collision.lanes import across, length, one, sign, unit_or, vector, way_between
 from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX
 from simcli.kernels.language import ti
@@ -36,7 +36,7 @@ def round_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
 
     Source: nearest points of two segments by clamping (Ericson 2005, 5.1.9), written for centred segments.
     """
-    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    x = way_between(c, w, lane, a, b)
     half_a = one(c.half, w, lane, a)
     half_b = one(c.half, w, lane, b)
     l_a = half_a.parts[2] - half_a.parts[0]
@@ -89,7 +89,7 @@ def ball_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, r
         kind: BALL_BOX or BALL_BARREL.
         reach: [m], largest distance of the centre.
     """
-    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    x = way_between(c, w, lane, a, b)
     R = one(c.rotation, w, lane, a)
     half = one(c.half, w, lane, a)
     y = R.transposed_times(x)

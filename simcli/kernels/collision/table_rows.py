@@ -3,13 +3,18 @@
 Worlds of a block whose contacts of one number are between the same shapes go at once, with the same bits as one by one.
 """
 
-from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.lanes import one, put, way_between, whole_of
 from simcli.kernels.collision.rule import radius_in
 from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 _STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
+# [1], sizes of a shape that gaps are taken to round by at least: with fewer it would depend on how far away a body is, up to
+# where places are as large, whether what a step leaves of its gaps counts as none.
+_SIZES = {"float64": 1e4, "float32": 1.0}
 _ALONG = 0.9999  # cosine: the normal passes through the axis
 
 
@@ -80,8 +85,12 @@ def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32)
     r_a = radius_in(c, w, lane, a, combination)
     r_b = radius_in(c, w, lane, b, combination)
     put(table.gap, w, lane, row, gap - r_a - r_b)
-    put(table.point, w, lane, row, one(c.position, w, lane, a) + p + n * (0.5 * (gap + r_a - r_b)))
-    q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
+    way = way_between(c, w, lane, a, b)
+    place = one(c.base, w, lane, a) + one(c.position, w, lane, a)
+    point = place + p + n * (0.5 * (gap + r_a - r_b))
+    put(table.point, w, lane, row, point)
+    put(table.terms, w, lane, row, terms_of_gap(c, w, lane, a, b, combination, n, point))
+    q = p + n * gap - way
     core_a, radius_a, outward_a = core_in_link(c, w, lane, a, p, n, r_a)
     core_b, radius_b, outward_b = core_in_link(c, w, lane, b, q, n * -1.0, r_b)
     put(table.core_a, w, lane, row, core_a)
@@ -92,15 +101,31 @@ def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32)
     put(table.radius_b, w, lane, row, radius_b)
 
 
+def terms_of_gap(c, w, lane, a, b, combination, n: Vec3, point: Vec3):
+    """[m], size of the terms that a gap is a small difference of: the point along the normal, and some of the smaller shape.
+
+    None of a compliant contact, whose gap is its force (inside kernels).
+    """
+    smaller = ti.min(one(c.bound, w, lane, a), one(c.bound, w, lane, b)) * _SIZES[precision_of()]
+    along = sum((ti.abs(axis * x) for axis, x in zip(n.parts, point.parts, strict=True)), smaller)
+    return ti.select(one(c.compliance, w, lane, combination) > 0.0, along * 0.0, along)
+
+
 @ti.func
 def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q: ti.template(), outward: ti.template(),
                  radius: ti.template()):
-    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i; and the normal."""
+    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i; and the normal.
+
+    In the world a core point is counted from the shape, in world axes.
+    """
     R = one(c.rotation, w, lane, i)
     d = R.transposed_times(outward)
     core, r = core_point(c, w, lane, i, R.transposed_times(q), d, radius)
     in_link = one(c.in_link, w, lane, i)
-    return one(c.at_link, w, lane, i) + in_link * core, r, in_link * d
+    found = in_link * core
+    if c.link.at(i) >= 0:
+        found = found + one(c.at_link, w, lane, i)
+    return found, r, in_link * d
 
 
 @ti.func

@@ -84,7 +84,8 @@ class _ContactTable:
         point: [m], (C), half way between the surfaces where they were found, world: by it a contact is known again.
         normal: [1], (C), unit, from A to B, world.  normal_a, normal_b: the same, in the links of the shapes.
         gap: [m], (C), negative in overlap.
-        core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
+        core_a, core_b: [m], (C), in the links of the shapes; of a shape of the world from its place, world axes.
+        terms: [m], (C), size of the terms that the gap is a small difference of; 0 where it is compliant.
         radius_a, radius_b: [m], (C).
         along, across: [1], (C), tangents, right-handed with n; of a length that makes the cone of friction a round one.
         reach: [m], (C), gap at another pose (articulation/contact_places.py).
@@ -98,7 +99,7 @@ class _ContactTable:
         self.items = items
         self.count, self.needed = arena.single.array(), arena.single.array()
         self.shape_a, self.shape_b, self.combination = items.array(), items.array(), items.array()
-        self.feature, self.gap = items.array(), items.array()
+        self.feature, self.gap, self.terms = items.arrays(3)
         self.point, self.normal = items.array(Vec3), items.array(Vec3)
         self.core_a, self.core_b, self.normal_a, self.normal_b = (items.array(Vec3) for _ in range(4))
         self.radius_a, self.radius_b = items.array(), items.array()
@@ -137,7 +138,9 @@ class NarrowPhase:
         arena: receives the arrays; the caller builds it, then `notes`.
 
     Attributes:
-        rotation, position: [1; m], (S), pose of each shape in the world: `place_shapes` fills them, or anybody else.
+        rotation: [1], (S), of each shape in the world.  base: [m], (S), what its place is counted from: the reference point
+            of its tree, or of what stands in the world its own place.  position: [m], (S), from there, world axes.
+            `place_shapes` fills them, or anybody else.
         notes: work of one lane.
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
@@ -172,7 +175,7 @@ class NarrowPhase:
         self.ring_start, self.ring = arena.ints(host.ring_start), arena.ints(host.ring)
         self.columns, self.rows = arena.ints(host.columns), arena.ints(host.rows)
         self.height_start, self.height = arena.ints(host.height_start), arena.shared(host.height)
-        self.rotation, self.position = shapes.array(Mat3), shapes.array(Vec3)
+        self.rotation, self.base, self.position = shapes.array(Mat3), shapes.array(Vec3), shapes.array(Vec3)
 
     def _reserve(self):
         notes = self.notes

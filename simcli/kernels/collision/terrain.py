@@ -6,7 +6,7 @@ Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the tri
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import length, one, put, unit_or, vector
+from simcli.kernels.collision.lanes import length, one, put, unit_or, vector, way_between
 from simcli.kernels.collision.points import GAP
 from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
@@ -48,7 +48,7 @@ def window(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, reac
     """Cells of terrain i that lie below the box of shape b: first column and row, and how many of each."""
     R = one(c.rotation, w, lane, i)
     half = one(c.half, w, lane, i)
-    x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
+    x = R.transposed_times(way_between(c, w, lane, i, b))
     e = one(c.extent, w, lane, b)
     column, n_columns = span(x.parts[0], _along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
     row, n_rows = span(x.parts[1], _along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
@@ -95,8 +95,9 @@ def set_cell(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, co
         c.notes.store(w, c.cell + 3 * (k + 3), Vec3(p.parts[0], p.parts[1], floor) - middle)
     R = one(c.rotation, w, lane, i)
     put(c.rotation, w, lane, c.n_shapes, R)
+    put(c.base, w, lane, c.n_shapes, one(c.base, w, lane, i))
     put(c.position, w, lane, c.n_shapes, one(c.position, w, lane, i) + R * middle)
-    x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
+    x = R.transposed_times(way_between(c, w, lane, i, b))
     low = x.parts[2] - _along(R.column(2), one(c.extent, w, lane, b))
     return R * middle, ti.select(low > top + reach, 0, 1)
 
@@ -155,7 +156,7 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, 
     is_valid = False
     is_of_others = False
     if not is_level and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= ti.static(_EQUAL[precision_of()]) * size:
-        middle = R.transposed_times(one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i))
+        middle = R.transposed_times(way_between(c, w, lane, i, c.n_shapes))
         is_valid, is_of_others = _is_convex(c, w, lane, i, column, row, triangle, middle, y, d, noise * size)
     return is_valid, is_of_others
 
@@ -228,7 +229,7 @@ def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32, tie: ti.t
     """
     R = one(c.rotation, w, lane, c.n_shapes)
     n = upward(c, w, lane)
-    p = one(c.position, w, lane, b) - one(c.position, w, lane, c.n_shapes) + support(c, w, lane, b, n * -1.0)
+    p = way_between(c, w, lane, c.n_shapes, b) + support(c, w, lane, b, n * -1.0)
     gap = n.dot(p - R * c.notes.value(w, c.cell, Vec3))
     y = R.transposed_times(p - n * ti.max(gap, 0.0))
     aside = tie + _LEVEL * noise_of(c, b) * one(c.bound, w, lane, b)
@@ -283,7 +284,7 @@ def _height_over(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.tem
         p: [m], from the origin of the cell, world axes.
     """
     half = one(c.half, w, lane, i)
-    shift = one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i)
+    shift = way_between(c, w, lane, i, c.n_shapes)
     y = one(c.rotation, w, lane, i).transposed_times(shift + p)
     u = (y.parts[0] / half.parts[0] + 1.0) * 0.5 * (c.columns.at(i) - 1)
     v = (y.parts[1] / half.parts[1] + 1.0) * 0.5 * (c.rows.at(i) - 1)

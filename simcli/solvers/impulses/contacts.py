@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
-from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
+from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding, rounding_bound
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
@@ -48,7 +48,7 @@ class Contacts:
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
-        rounding_bound: [m], (C), what rounding may make of a gap; 0 where it is compliant.
+        begins_at_rest, ends_at_rest: (1), 1 where the gaps that press are rounding: where a step starts, at poses reached.
         potential: [J], (1), see `contact_energy`.
     """
 
@@ -64,7 +64,8 @@ class Contacts:
         self.low, self.high = items.array(), items.array()
         self.impulse, self.place, self.slips = items.array(Vec3), items.array(Vec3), items.array()
         self.taken, self.slid, self.bounces, self.target = items.arrays(4)
-        self.bend, self.bent, self.rounding_bound = items.arrays(3)
+        self.bend, self.bent = items.arrays(2)
+        self.begins_at_rest, self.ends_at_rest = arena.single.arrays(2)
         self.potential = arena.single.array()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
@@ -88,7 +89,7 @@ def sizes(v: Vec3) -> Vec3:
 def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
     """Margin of each shape: what it can close in a step, twice, and a little of its size; it moves along its velocity.
 
-    Reads:  s.{v, origin}, k.collider.position
+    Reads:  s.v, k.collider.position
     Writes: k.collider.{margin, spare}
     """
     o = k.collider
@@ -99,7 +100,7 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
         link = o.link.at(i)
         if link >= 0:
             v = s.v.load(w, link)
-            at = point_velocity(v, o.position.load(w, i) - s.origin.load(w, t.root.at(link)))
+            at = point_velocity(v, o.position.load(w, i))
             bound = ti.min(o.bound.load(w, i) + (zero + o.skin.load(w, i)), MOST_BOUND)
             pace = ti.sqrt(at.dot(at))
             speed = pace + ti.sqrt(v.angular.dot(v.angular)) * bound
@@ -258,6 +259,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     table = k.collider.contacts
     zero = p.arena.zero()
     no_impulse = Vec3(zero, zero, zero)
+    rests = k.begins_at_rest.load(w, 0)
     k.known.store(w, 0, table.count.load(w, 0))
     for c in range(whole(p.live, w, 1)):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
@@ -271,8 +273,8 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
         k.impulse.store(w, c, select_parts(on, force, no_impulse))
         u = (p.contacts.speed.load(w, c) + p.contacts.bias.load(w, c)).parts
-        sought = (gap_above_rounding(table.gap.load(w, c), k.rounding_bound.load(w, c)) - k.target.load(w, c)) / h
-        bend = p.contacts.bias.load(w, c).parts[0] - sought
+        gap = gap_above_rounding(table.gap.load(w, c), rounding_bound(k, p, w, None, c), rests)
+        bend = p.contacts.bias.load(w, c).parts[0] - (gap - k.target.load(w, c)) / h
         k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
         slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
         k.slips.store(w, c, select(on, slips, zero - 1.0))
@@ -288,7 +290,7 @@ def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.temp
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
         none = Vec3(x.parts[0] * 0.0, x.parts[0] * 0.0, x.parts[0] * 0.0)
-        gap = k.collider.contacts.reach.load(w, c) - k.rounding_bound.load(w, c)
+        gap = k.collider.contacts.reach.load(w, c) - rounding_bound(k, p, w, None, c)
         is_open = (p.contacts.on.load(w, c) != 0.0) & (k.bounces.load(w, c) == 0.0) & (gap > h * p.limits.exact)
         is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
         p.contacts.impulse.store(w, c, select_parts(is_open, none, x))

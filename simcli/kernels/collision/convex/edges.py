@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import barrel_feature, put_corner, ring_at
 from simcli.kernels.collision.convex.gjk import TOUCH, difference
-from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector
+from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector, way_between
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, RING
 from simcli.kernels.language import ti
 
@@ -33,7 +33,7 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
 
     Writes: c.notes
     """
-    shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    shift = way_between(c, w, lane, a, b)
     is_apart = gap > ti.static(_FAR * TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
     close = ti.select(is_apart and c.kind.at(a) != CELL, ti.static(_CLOSE[precision_of()]), _CLOSE_WITHIN)
     normal = n * 1.0

@@ -16,7 +16,7 @@ from simcli.kernels.collision.convex.polytope import (
     note_corner,
 )
 from simcli.kernels.collision.convex.simplex import nearest_weights
-from simcli.kernels.collision.lanes import across, length, one, unit_or, vector
+from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, way_between
 from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_FACE
 from simcli.kernels.language import ti
@@ -49,7 +49,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     Source: van den Bergen (2001). Deviation: any tetrahedron starts it.
     """
     size = one(c.bound, w, lane, a) + one(c.bound, w, lane, b)
-    d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
+    d = unit_or(way_between(c, w, lane, a, b), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
     depth, n = GONE + 0.0 * size, d * 1.0
     p, off, is_held = vector(), vector(), False

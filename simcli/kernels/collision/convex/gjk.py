@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.simplex import nearest_weights
 from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import one, vector
+from simcli.kernels.collision.lanes import one, vector, way_between
 from simcli.kernels.collision.tables import GJK_CORNER
 from simcli.kernels.language import ti
 
@@ -24,7 +24,7 @@ def difference(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
     The set is {p - q: p in core a, q in core b}, world axes.
     """
     point = vector()
-    far = one(c.position, w, lane, a) - one(c.position, w, lane, b)
+    far = way_between(c, w, lane, b, a)
     for side in range(2):
         s = ti.select(side == 0, 1.0, -1.0)
         p = support(c, w, lane, ti.select(side == 0, a, b), d * s)
@@ -52,7 +52,7 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
     """
     state = _OPEN
     small = ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
-    v = one(c.position, w, lane, a) - one(c.position, w, lane, b)
+    v = way_between(c, w, lane, b, a)
     if v.dot(v) == 0.0:
         v = vector(0.0, 0.0, 1.0)
     square = v.dot(v)

@@ -7,7 +7,7 @@ from simcli.kernels.collision.convex.epa import CLOSE
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
 from simcli.kernels.collision.convex.gjk import difference
 from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
+from simcli.kernels.collision.lanes import one, unit_or, vector, way_between, whole_of
 from simcli.kernels.collision.points import FAR, add_candidate
 from simcli.kernels.collision.tables import BOXES, CELL, CONE, CYLINDER, ELLIPSOID, MOST_CORNERS, RING
 from simcli.kernels.language import ti
@@ -97,7 +97,7 @@ def along_face(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
                 normal = d * 1.0
                 point = at * 1.0
                 if reference == 0:  # where b is lowest
-                    below = support(c, w, lane, b, d * -1.0) + one(c.position, w, lane, b) - one(c.position, w, lane, a)
+                    below = support(c, w, lane, b, d * -1.0) + way_between(c, w, lane, a, b)
                     point = below - d * high
     return normal, point, high
 
@@ -155,7 +155,7 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
 
     Writes: c.notes
     """
-    shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    shift = way_between(c, w, lane, a, b)
     out_a = n * 1.0
     out_b = n * 1.0
     cos_a = n.parts[0] * 0.0
