@@ -107,7 +107,7 @@ def terms_of_gap(c, w, lane, a, b, combination, n: Vec3, point: Vec3):
     None of a compliant contact, whose gap is its force (inside kernels).
     """
     smaller = ti.min(one(c.bound, w, lane, a), one(c.bound, w, lane, b)) * _SIZES[precision_of()]
-    along = sum((ti.abs(axis * x) for axis, x in zip(n.parts, point.parts, strict=True)), smaller)
+    along = ti.max(sum(ti.abs(axis * x) for axis, x in zip(n.parts, point.parts, strict=True)), smaller)
     return ti.select(one(c.compliance, w, lane, combination) > 0.0, along * 0.0, along)
 
 

@@ -4,7 +4,7 @@ Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviati
 flight, see `rebound`.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
+from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
@@ -84,9 +84,8 @@ def contact_rhs(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider, s of `bend_of_contact`
-    Writes: k.{begins_at_rest, bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
-    find_rest(k, p, w, k.collider.contacts.gap, k.begins_at_rest)
     for c in range(whole(p.live, w, 1)):
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
             if whole(k.collider.contacts.alike, w, c) != 0:
@@ -105,7 +104,7 @@ def _rhs_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
     combination = whole_of(table.combination, w, lane, c)
     compliance = one(k.collider.compliance, w, lane, combination)
     found = one(table.gap, w, lane, c)
-    gap = gap_above_rounding(found, rounding_bound(k, p, w, lane, c), one(k.begins_at_rest, w, lane, 0))
+    gap = gap_above_rounding(k, p, w, lane, c, found)
     depenetration = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
     target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + depenetration, gap * 0.0))
     bounces = 0.0 * gap
@@ -134,39 +133,14 @@ def lag_of(k, w, lane):
     return one(k.lagging, w, lane, 0) if k.lag is None else k.lag
 
 
-def rounding_bound(k, p, w, lane, c):
-    """[m], what rounding may make of a gap; 0 where it is compliant (inside kernels)."""
-    return one(k.collider.contacts.terms, w, lane, c) * (p.limits.rounding * BLURRED)
+def gap_above_rounding(k, p, w, lane, c, gap):
+    """What is certain of a gap of contact c: 0 of less than what it rounds by (inside kernels).
 
-
-@ti.func
-def find_rest(k: ti.template(), p: ti.template(), w: ti.i32, gaps: ti.template(), rests: ti.template()):
-    """Whether the gaps of all contacts that press are rounding: then they count as none.
-
-    No motion closes what each of them rounds by, so that impulses would go from one contact to another in each step. All do
-    or none: a part of them that counts as none could not be closed either, and where contacts share a load the proximal
-    compliance makes 1 / kappa of such a difference, which would depend on how far away the bodies are.
-
-    Args:
-        gaps: [m], (C).  rests: (1), for the answer.
-
-    Reads:  p.contacts.{on, impulse}, k.collider.contacts.terms
-    Writes: rests
+    No motion closes what each gap of a body at rest rounds by, so that impulses would go from one contact to another in each
+    step.
     """
-    zero = p.arena.zero()
-    found = zero + 1.0
-    for c in range(whole(p.live, w, 1)):
-        gap = gaps.load(w, c)
-        bound = rounding_bound(k, p, w, None, c)
-        presses = (gap < -bound) | ((gap > bound) & (p.contacts.impulse.load(w, c).parts[0] > 0.0))
-        found = select(presses & (bound > 0.0) & (p.contacts.on.load(w, c) != 0.0), zero, found)
-    rests.store(w, 0, found)
-
-
-def gap_above_rounding(gap, bound, rests):
-    """What is certain of a gap: of a world at rest 0 of less than its bound (inside kernels)."""
-    none = gap * 0.0
-    return ti.select(rests != 0.0, ti.max(gap - bound, none) + ti.min(gap + bound, none), gap)
+    bound, none = one(k.collider.contacts.terms, w, lane, c) * (p.limits.rounding * BLURRED), gap * 0.0
+    return ti.max(gap - bound, none) + ti.min(gap + bound, none)
 
 
 @ti.func
@@ -197,13 +171,11 @@ def contact_rhs_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.templ
 
         w_n = (gap - target) / h + J (v - v found)
 
-    Reads:  k.{bounces, target}, k.collider.contacts.{reach, terms}, p.{contacts.impulse, velocity}
-    Writes: p.contacts.bias, k.ends_at_rest
+    Reads:  k.{bounces, target}, k.collider.contacts.{reach, terms}, p.velocity
+    Writes: p.contacts.bias
     """
-    find_rest(k, p, w, k.collider.contacts.reach, k.ends_at_rest)
-    rests = k.ends_at_rest.load(w, 0)
     for c in range(whole(p.live, w, 1)):
-        gap = gap_above_rounding(k.collider.contacts.reach.load(w, c), rounding_bound(k, p, w, None, c), rests)
+        gap = gap_above_rounding(k, p, w, None, c, k.collider.contacts.reach.load(w, c))
         violation = gap - k.target.load(w, c)
         bias = violation / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)

@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
-from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding, rounding_bound
+from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
@@ -48,7 +48,6 @@ class Contacts:
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
-        begins_at_rest, ends_at_rest: (1), 1 where the gaps that press are rounding: where a step starts, at poses reached.
         potential: [J], (1), see `contact_energy`.
     """
 
@@ -65,7 +64,6 @@ class Contacts:
         self.impulse, self.place, self.slips = items.array(Vec3), items.array(Vec3), items.array()
         self.taken, self.slid, self.bounces, self.target = items.arrays(4)
         self.bend, self.bent = items.arrays(2)
-        self.begins_at_rest, self.ends_at_rest = arena.single.arrays(2)
         self.potential = arena.single.array()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
@@ -259,7 +257,6 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     table = k.collider.contacts
     zero = p.arena.zero()
     no_impulse = Vec3(zero, zero, zero)
-    rests = k.begins_at_rest.load(w, 0)
     k.known.store(w, 0, table.count.load(w, 0))
     for c in range(whole(p.live, w, 1)):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
@@ -273,7 +270,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
         k.impulse.store(w, c, select_parts(on, force, no_impulse))
         u = (p.contacts.speed.load(w, c) + p.contacts.bias.load(w, c)).parts
-        gap = gap_above_rounding(table.gap.load(w, c), rounding_bound(k, p, w, None, c), rests)
+        gap = gap_above_rounding(k, p, w, None, c, table.gap.load(w, c))
         bend = p.contacts.bias.load(w, c).parts[0] - (gap - k.target.load(w, c)) / h
         k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
         slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
@@ -290,7 +287,7 @@ def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.temp
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
         none = Vec3(x.parts[0] * 0.0, x.parts[0] * 0.0, x.parts[0] * 0.0)
-        gap = k.collider.contacts.reach.load(w, c) - rounding_bound(k, p, w, None, c)
+        gap = gap_above_rounding(k, p, w, None, c, k.collider.contacts.reach.load(w, c))
         is_open = (p.contacts.on.load(w, c) != 0.0) & (k.bounces.load(w, c) == 0.0) & (gap > h * p.limits.exact)
         is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
         p.contacts.impulse.store(w, c, select_parts(is_open, none, x))
