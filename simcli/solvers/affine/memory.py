@@ -30,10 +30,11 @@ from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins
 from simcli.solvers.affine.stages import gives, takes
 from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
-from simcli.solvers.shared.core import ENERGY, HEALTH
+from simcli.solvers.shared.energy_balance import ENERGY
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
 from simcli.solvers.shared.probes.loop_guard import LoopGuard
+from simcli.solvers.shared.watch import HEALTH
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py

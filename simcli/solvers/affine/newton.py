@@ -7,11 +7,9 @@ from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import measure_barrier, search_along
-from simcli.kernels.barrier.friction import set_stick_stiffness
+from simcli.kernels.barrier.friction import keep_anchors, set_stick_stiffness
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import (
-    AFFINE_DOFS,
-)
+from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.lists import sum_of, when
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.potentials.coordinates import raise_limits
@@ -264,3 +262,9 @@ def count_iteration(c: ti.template(), w: ti.i32):
     count = z.iterations.load(w, 0) + select(done, zero, z.running.load(w, 0))
     z.iterations.store(w, 0, count)
     z.running.store(w, 0, select(done | (count > z.allowed.load(w, 0)), zero, z.running.load(w, 0)))
+
+
+@ti.func
+def remember_contacts(c: ti.template(), w: ti.i32):
+    """What friction holds, for the next step."""
+    keep_anchors(c.barrier, w, c.potential.rows.x)

@@ -3,7 +3,9 @@
 from simcli.kernels.algebra.polar import rotation_of
 from simcli.kernels.algebra.values import Motion, Vec3
 from simcli.kernels.articulation.kinematics import vector_at
+from simcli.kernels.articulation.loops import follow_turns
 from simcli.kernels.language import ti
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
@@ -25,3 +27,10 @@ def place_affine(c: ti.template(), w: ti.i32, x: ti.template(), v: ti.template()
         s.o.store(w, b, Vec3(zero, zero, zero))
         s.R.store(w, b, R)
         s.v.store(w, b, Motion.of(vector_at(v, w, first), spin * 0.5))
+
+
+@ti.func
+def follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))

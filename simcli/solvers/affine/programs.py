@@ -38,7 +38,8 @@ from simcli.solvers.affine.kinematic_bodies import (
     stay,
     take_kinematic,
 )
-from simcli.solvers.shared.frames import end_step, has_steps, is_start
+from simcli.solvers.affine.places import follow_loops
+from simcli.solvers.shared.probes.aside import end_step, has_steps, is_start
 from simcli.solvers.shared.sampling import sampling
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
@@ -81,8 +82,8 @@ def start(c) -> tuple:
 
 def end(c) -> tuple:
     """What a step leaves."""
-    return (stages.account, when(c.has_friction, stages.remember_contacts), stages.close_step,
-            when(c.loops.n_turns, stages.follow_loops), end_step)  # fmt: skip
+    return (stages.account, when(c.has_friction, newton.remember_contacts), stages.close_step,
+            when(c.loops.n_turns, follow_loops), end_step)  # fmt: skip
 
 
 def minimum(c) -> tuple:

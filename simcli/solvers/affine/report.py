@@ -22,7 +22,7 @@ from simcli.solvers.shared import needs
 from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 from simcli.solvers.shared.energy_balance import write_energies
-from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
+from simcli.solvers.shared.probes.aside import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.sampling import distances, needs_joints, place_probed, see, sensors_of
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")

@@ -6,8 +6,6 @@ of the step before, the pace alpha, the lead of the trial at t = 0 (`StepMemory`
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import vector_at
-from simcli.kernels.articulation.loops import follow_turns
-from simcli.kernels.barrier.friction import keep_anchors
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
@@ -326,12 +324,6 @@ def _taken_by_friction(c, w):
 
 
 @ti.func
-def remember_contacts(c: ti.template(), w: ti.i32):
-    """What friction holds, for the next step."""
-    keep_anchors(c.barrier, w, c.potential.rows.x)
-
-
-@ti.func
 def close_step(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and what the next one knows of this.
 
@@ -353,10 +345,3 @@ def count_steps(c: ti.template(), w: ti.i32):
     """
     for b in range(c.tables.n_bodies):
         c.step.age.store(w, b, c.step.age.load(w, b) + 1.0)
-
-
-@ti.func
-def follow_loops(c: ti.template(), w: ti.i32):
-    """Full turns of joints that close loops."""
-    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
-    follow_turns(c.loops, c.state, w, c.constants.load(w, H))

@@ -4,6 +4,9 @@ Notation: g the time over which accelerations act; p the problem (impulses/memor
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import contact_speed, triple_speed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_linear_piece
 from simcli.kernels.laws.bounded import FREE
@@ -99,3 +102,29 @@ def find_linear_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
             y.effort.store(w, i, select(y.laws.lock.load(w, k) != FREE, effort, y.effort.load(w, i)))
         else:
             y.force.store(w, i - y.n_dofs, effort)
+
+
+@ti.func
+def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
+    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
+
+    Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads: p.spins, p.contacts.{impulse, speed}, the latter of `remember`
+    """
+    total = p.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, c) != 0.0
+        x = p.contacts.impulse.load(w, c)
+        speed = contact_speed(p, w, c, v) + p.contacts.speed.load(w, c)
+        x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
+        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
+    for spins in ti.static(p.triples[1:]):
+        for c in range(whole(p.live, w, 1)):
+            speed = triple_speed(p, spins, w, c, v) + triple_speed(p, spins, w, c, p.velocity)
+            lost = spins.impulse.load(w, c).dot(speed) * 0.5
+            total = total - select(spins.on.load(w, c) != 0.0, lost, lost * 0.0)
+    return ti.max(total, p.arena.zero())

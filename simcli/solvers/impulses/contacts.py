@@ -16,7 +16,7 @@ from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.measure import contact_speed, triple_speed
+from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
@@ -292,32 +292,6 @@ def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.temp
         is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
         p.contacts.impulse.store(w, c, select_parts(is_open, none, x))
         k.impulse.store(w, c, select_parts(is_open, none, k.impulse.load(w, c)))
-
-
-@ti.func
-def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
-    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
-
-    Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
-
-    Args:
-        v: (n) velocities at the start of the step.
-
-    Reads: p.spins, p.contacts.{impulse, speed}, the latter of `remember`
-    """
-    total = p.arena.zero()
-    for c in range(whole(p.live, w, 1)):
-        on = p.contacts.on.load(w, c) != 0.0
-        x = p.contacts.impulse.load(w, c)
-        speed = contact_speed(p, w, c, v) + p.contacts.speed.load(w, c)
-        x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
-        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
-    for spins in ti.static(p.triples[1:]):
-        for c in range(whole(p.live, w, 1)):
-            speed = triple_speed(p, spins, w, c, v) + triple_speed(p, spins, w, c, p.velocity)
-            lost = spins.impulse.load(w, c).dot(speed) * 0.5
-            total = total - select(spins.on.load(w, c) != 0.0, lost, lost * 0.0)
-    return ti.max(total, p.arena.zero())
 
 
 @ti.func

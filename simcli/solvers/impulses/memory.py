@@ -28,12 +28,8 @@ from simcli.model.bodies.massless import holding_rows
 from simcli.model.constraints.tables import Constraints
 from simcli.model.joints.lawful import is_smooth
 from simcli.model.tables import Model
-from simcli.solvers.impulses.contacts import (
-    Contacts,
-    contact_loss,
-    drop_open_contacts,
-    remember,
-)
+from simcli.solvers.impulses.answer import contact_loss
+from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.shared import needs

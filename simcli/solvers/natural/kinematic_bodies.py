@@ -4,22 +4,14 @@
     p' = v,  a' = w x a;   p'' = v' ..,  a'' = w' x a + w x (w x a)
 
 The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
-the couple sum a x F_a, from which effort and wrench of the joint follow.
+the couple sum a x F_a, from which effort and wrench of the joint follow (motion_work.py).
 
 Stages and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.forces.prescribed_target import (
-    add_efforts_of_kinematic,
-    add_wrench_of_kinematic,
-    lever_of,
-    rates_of_kinematic,
-    way_of_kinematic,
-)
+from simcli.kernels.forces.prescribed_target import lever_of, rates_of_kinematic, way_of_kinematic
 from simcli.kernels.language import ti
-from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import way_by_velocity
 from simcli.solvers.tree.integrators import H
 
@@ -104,52 +96,3 @@ def move_kinematic(c: ti.template(), w: ti.i32):
         way = way * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
         c.kinematic.moving.store(w, i, way)
         c.kinematic.reached.store(w, i, c.kinematic.begun.load(w, i) + way)
-
-
-def _held(c, w, d):
-    """What holds three coordinates; nothing does where one leaves the plane of a planar scene."""
-    numbers = [c.tables.unknown.at(d + m) for m in range(3)]
-    efforts = [c.bound.system.effort.load(w, ti.max(i, 0)) for i in numbers]
-    return Vec3(*(x * ti.cast(i >= 0, c.tables.arena.device.real) for x, i in zip(efforts, numbers, strict=True)))
-
-
-@ti.func
-def hold_kinematic(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple about its centre of mass that hold kinematic body k, after an evaluation.
-
-    Reads: c.bound.system.effort, c.state.q
-    """
-    t = c.tables
-    link = c.kinematic.body.at(k)
-    force = _held(c, w, t.link_qd.at(link))
-    couple = force * 0.0
-    for n in range(1, 1 + t.n_vectors.at(link)):
-        couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(_held(c, w, t.link_qd.at(link) + 3 * n))
-    return force, couple
-
-
-@needs.kinematic_bodies
-@ti.func
-def add_kinematic_wrenches(c: ti.template(), w: ti.i32):
-    """Add what holds kinematic bodies to the wrenches of their joints.
-
-    Reads:  c.bound.system.effort, c.state.{q, R}
-    Writes: c.rows.joint_wrench
-    """
-    for k in range(c.kinematic.n):
-        force, couple = hold_kinematic(c, w, k)
-        arm = c.state.R.load(w, c.kinematic.body.at(k)) * c.tables.anchor.load(w, c.kinematic.joint.at(k))
-        add_wrench_of_kinematic(c.kinematic, c.rows.joint_wrench, w, k, force, couple, arm)
-
-
-@ti.func
-def add_kinematic_efforts(c: ti.template(), w: ti.i32):
-    """Add what holds kinematic bodies to the efforts along the dofs of their joints.
-
-    Reads:  c.bound.system.effort, c.state.q
-    Writes: c.rows.effort
-    """
-    for k in range(c.kinematic.n):
-        force, couple = hold_kinematic(c, w, k)
-        x = vector_at(c.state.q, w, c.tables.link_q.at(c.kinematic.body.at(k)))
-        add_efforts_of_kinematic(c.kinematic, c.rows.effort, w, k, force, couple, x)

@@ -2,32 +2,18 @@
 
 import math
 
-import numpy as np
-
 from simcli.kernels.memory.arena import Arena, PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.saddle import SaddlePoint
-from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.natural.quadratic import Quadratic
-from simcli.solvers.tree.integrators import STAGES
 
-# Evaluations per step, of every solver's integrators.
-ALL_STAGES = {**STAGES, "zhong06": 1, "generalized_alpha": 1}
 # Where evaluations are in a step, in steps, as in tree/integrators.py; of generalized_alpha also the one before a jump.
 NODES = {"zhong06": (0.5, 0.5), "generalized_alpha": (1.0, 0.0)}
-# Solutions for the velocities: those after the first take the softness of the rows away, more what weights have too much.
-PROJECTIONS, MANY_PROJECTIONS = 3, 5
 
 # Of a step, the part around a singular position that softness lets pass: of 0.01 to 1 the one with which a four-bar that
 # passes ten such positions is nearest to its closed form, at steps of 0.25 to 2 ms; the errors are of order 2 then.
 SOFTNESS_OF_TURN = 0.1
 MOST_SOFT = 1e-4  # relative to G M^-1 G^T, so that the filter leaves 1e-8
-# Angular velocity times h that a step may have: it advances the angle by the arc sine, so that from 1 on it has no solution.
-FARTHEST_TURN = 0.9
-# Solutions that refine what bodies show that are flat or thin: of a frame, of a projection. Each leaves 3 r^2, or r, of what
-# the one before did, with r the part of the inertia of a motion that is excess: 1e-2 for a plate, up to 2e-2 for a point on
-# an arm.
-REFINEMENTS = 4
 # A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
 # that matrix is singular. Then placements take a matrix each.
 MAX_PLACEMENTS = 12
@@ -44,20 +30,6 @@ COARSE_STEP = {"float64": 1e-3, "float32": math.inf}
 STALLS = 0.25  # of what a round lacks; what is left by one that does not round falls by 1e-3 and more
 NONE_BEFORE = 1e30  # [m], what a round lacks that has none before it
 BALANCE_ROUNDS = {"float64": 1e-14, "float32": 4e-6}
-
-
-def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows whose bias tells how fast something turns: lengths of vectors, and distances.
-
-    Returns:
-        (K,) rows, (W|1, K): omega^2 over the bias, (K,) whether the bias of a row has the square of its rate, too: twice the
-        square of a' of a length a . a, of which 2 (a . a') is the rate.
-    """
-    rows = constraints.rows
-    own = (rows.form == Form.RIGID) & (rows.vector_a == rows.vector_b)
-    chosen = np.flatnonzero(own | (rows.form == Form.APART))
-    length = np.where(own[chosen], 2.0, rows.constant[:, chosen])
-    return chosen, 1.0 / length, own[chosen]
 
 
 class QuadraticSteps:

@@ -33,16 +33,12 @@ from simcli.solvers.natural.alpha.generalized_alpha import (
     take_jump,
 )
 from simcli.solvers.natural.alpha.work import begin_holds, end_holds
-from simcli.solvers.natural.contacts import (
-    meet_contacts,
-    note_smooth,
-    part_contacts,
-)
+from simcli.solvers.natural.contacts import meet_contacts, note_smooth, part_contacts
 from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
 from simcli.solvers.natural.forces import add_work
 from simcli.solvers.natural.kinematic_bodies import begin_kinematic, move_kinematic_bodies
 from simcli.solvers.natural.last_step import keep_answer, recall_answer, shows_step
-from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
+from simcli.solvers.natural.memory import MAX_PLACEMENTS
 from simcli.solvers.natural.projection import (
     end_projection,
     go_to_end,
@@ -81,6 +77,7 @@ from simcli.solvers.natural.stages import (
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.filters import filter_correction
+from simcli.solvers.rows.memory import REFINEMENTS
 from simcli.solvers.rows.report import later_reactions, reactions
 from simcli.solvers.rows.stages import (
     account,
@@ -98,10 +95,9 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.clock import prescribe_end, prescribe_frame, prescribe_start
-from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import leave_kinematic, work_of_step
 from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
-from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
+from simcli.solvers.shared.probes.aside import frame, go_on_from_aside, is_later, set_aside
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 

@@ -24,22 +24,21 @@ from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
-from simcli.model.constraints.tables import Constraints
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
-from simcli.solvers.natural.memory import (
-    ALL_STAGES,
-    MANY_PROJECTIONS,
-    PROJECTIONS,
-    REFINEMENTS,
-    turning_rows,
-)
 from simcli.solvers.rows.repeat import JUMP, SAME_RATE
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions
-from simcli.solvers.tree.integrators import book_efforts
+from simcli.solvers.tree.integrators import ALL_STAGES, book_efforts
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
+# Solutions for the velocities: those after the first take the softness of the rows away, more what weights have too much.
+PROJECTIONS, MANY_PROJECTIONS = 3, 5
+# Solutions that refine what bodies show that are flat or thin: of a frame, of a projection. Each leaves 3 r^2, or r, of what
+# the one before did, with r the part of the inertia of a motion that is excess: 1e-2 for a plate, up to 2e-2 for a point on
+# an arm.
+REFINEMENTS = 4
 # Active sets in one step: two or three suffice where nothing chatters; a walk (active_set.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 # Residuals [m or 1] that cannot be told from none.
@@ -216,3 +215,17 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
     follow_motions(c, w)
+
+
+def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows whose bias tells how fast something turns: lengths of vectors, and distances.
+
+    Returns:
+        (K,) rows, (W|1, K): omega^2 over the bias, (K,) whether the bias of a row has the square of its rate, too: twice the
+        square of a' of a length a . a, of which 2 (a . a') is the rate.
+    """
+    rows = constraints.rows
+    own = (rows.form == Form.RIGID) & (rows.vector_a == rows.vector_b)
+    chosen = np.flatnonzero(own | (rows.form == Form.APART))
+    length = np.where(own[chosen], 2.0, rows.constant[:, chosen])
+    return chosen, 1.0 / length, own[chosen]

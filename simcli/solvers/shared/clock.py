@@ -1,4 +1,4 @@
-"""The time of an evaluation, and what depends on it: signals, and the work of forces that jump."""
+"""The time of an evaluation, and motions that are prescribed there."""
 
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
@@ -6,39 +6,12 @@ from simcli.kernels.memory.ages import Ages
 from simcli.kernels.memory.arena import Arena
 from simcli.model.signals.timed import depends_on_time
 from simcli.model.tables import Model
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.energy_balance import close_account, open_account
 from simcli.solvers.tree.integrators import H
 
 # Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.
 # Events use the same one (Exact meaning 9 of the scene format); in float32 it must outweigh the rounding of the time.
 LEAN = {"float64": 1e-6, "float32": 1e-2}
 _WORD = 1 << 30  # steps before a frame are kept as multiples of it and the rest, because registers hold 32 bits
-
-
-@ti.func
-def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), stage: ti.i32):
-    """Let everything that signals drive follow them.
-
-    Args:
-        t: [s].
-        side: from which a jump at t is seen, 1 after it, -1 before it.
-        stage: of the step; its first evaluation opens an account of work, anything else has no stage.
-
-    Reads:  c.signals, c.state of `place_all`
-    Writes: the driven arrays, c.forces.account
-    """
-    lean = side * c.constants.load(w, H) * LEAN[c.precision]
-    _account(c, w, stage, close_account)
-    drive(c.signals, w, t, lean)
-    _account(c, w, stage, open_account)
-
-
-@needs.short_accounts
-@ti.func
-def _account(c: ti.template(), w: ti.i32, stage: ti.i32, change: ti.template()):
-    if stage == 0:
-        change(c, w)
 
 
 @ti.func

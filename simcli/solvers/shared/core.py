@@ -25,31 +25,33 @@ from simcli.model.tables import Model
 from simcli.model.tree.directions import directions_turn
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.force_memory import CoordinateForces, yielding_rows
-from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
+from simcli.solvers.natural.memory import AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.shared.clock import ages_of
-from simcli.solvers.shared.contacts.report import ContactReport
-from simcli.solvers.shared.energy_balance import EXTREMES, powers, spins, stores
-from simcli.solvers.shared.frames import ends, shows
+from simcli.solvers.shared.contacts.report import ContactReport, begin_call
+from simcli.solvers.shared.drives import report_drives
+from simcli.solvers.shared.energy_balance import ENERGY, EXTREMES, close, open_new, powers, spins, stores
+from simcli.solvers.shared.frames import ends, find_cause, judge, report, shows
+from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
 from simcli.solvers.shared.probes.aside import Aside
-from simcli.solvers.shared.probes.loop_guard import LoopGuard
+from simcli.solvers.shared.probes.loop_guard import LoopGuard, exchange_momenta
+from simcli.solvers.shared.sampling import finding
+from simcli.solvers.shared.watch import HEALTH
 from simcli.solvers.tree.gyroscopes import Gyroscopes
-from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
+from simcli.solvers.tree.integrators import ALL_STAGES, IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.midpoint import Midpoint
 from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
 
-ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 # Whole numbers of a block on the way through a program: steps before the frame, in two parts; its steps, and those that are
 # over; then see tree/stages.py and impulses/stages.py.
 _NOW = ("first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
        "search", "searches", "statement", "turned")  # fmt: skip
-HEALTH = ("status", "steps into the call", "dof")
 
 
 def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -321,3 +323,7 @@ class Core:
             self.bound.clear()
         if self.loops is not None:
             self.loops.clear()
+
+
+TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding,
+              exchange_momenta)  # fmt: skip

@@ -2,12 +2,14 @@
 
 Work is the sum of h P at the beginnings of steps plus h (P_now - P_start) / 2. An account is one stretch over which
 forces do not jump: it is opened with the power at its start and closed with that at its end, both at the same state
-where one follows the other. The fourth-order integrator sums its own stages and keeps no account.
+where one follows the other. The fourth-order integrator sums its own stages and keeps no account. Where signals make
+forces jump, `follow_signals` closes an account and opens the next one.
 """
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.signals import drive
 from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -17,8 +19,11 @@ from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import power_of_laws
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
+from simcli.solvers.shared import needs
+from simcli.solvers.shared.clock import LEAN
 from simcli.solvers.tree.integrators import H
 
+ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 _SEEN = (0, 1, 2, 3, 4, 6)  # of the ENERGY columns: those whose extremes are kept, the input and the drift last
 EXTREMES = 2 * len(_SEEN) + 1  # the least of each, the largest of each, and the largest gain, as `analysis.drift` has them
 
@@ -207,3 +212,28 @@ def open_new(c: ti.template(), w: ti.i32):
     Writes: c.forces.account
     """
     return _stored_after(c, w, open_account)
+
+
+@ti.func
+def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), stage: ti.i32):
+    """Let everything that signals drive follow them.
+
+    Args:
+        t: [s].
+        side: from which a jump at t is seen, 1 after it, -1 before it.
+        stage: of the step; its first evaluation opens an account of work, anything else has no stage.
+
+    Reads:  c.signals, c.state of `place_all`
+    Writes: the driven arrays, c.forces.account
+    """
+    lean = side * c.constants.load(w, H) * LEAN[c.precision]
+    _account(c, w, stage, close_account)
+    drive(c.signals, w, t, lean)
+    _account(c, w, stage, open_account)
+
+
+@needs.short_accounts
+@ti.func
+def _account(c: ti.template(), w: ti.i32, stage: ti.i32, change: ti.template()):
+    if stage == 0:
+        change(c, w)

@@ -1,41 +1,31 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
-from simcli.kernels.articulation.loops import (
-    follow_natural_turns,
-    follow_turns,
-    report_applied_efforts,
-    report_rods,
-    unwrap_turns,
-)
-from simcli.kernels.articulation.projected_accelerations import project_accelerations, report_accelerations
-from simcli.kernels.articulation.projection import project_joints
+from simcli.kernels.articulation.projected_accelerations import report_accelerations
 from simcli.kernels.articulation.rnea import rnea_link_forces
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.lists import only_blocks, repeat_blocks, take_all, when
+from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.memory.programs import begin, run
-from simcli.kernels.report import (
-    report_bodies,
-    report_efforts,
-    report_points,
-)
-from simcli.solvers.natural.memory import FARTHEST_TURN
+from simcli.kernels.report import report_efforts
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import efforts_of_rows, report_rows, unwrap_rows
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import begin_program, steps_before
-from simcli.solvers.shared.contacts.report import (
-    is_crowded,
-    needed_contacts,
-    note_step,
-    report_contacts,
-)
+from simcli.solvers.shared.contacts.report import is_crowded, needed_contacts, note_step
 from simcli.solvers.shared.energy_balance import energies, find_power, note_energies, open_account, write_energies
-from simcli.solvers.shared.probes.aside import set_aside
+from simcli.solvers.shared.probes.aside import (
+    set_aside,
+    show_bodies,
+    show_joint_accelerations,
+    show_joints,
+    show_points,
+    show_rods,
+)
 from simcli.solvers.shared.probes.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
     CROWDED,
+    FARTHEST_TURN,
     LOOP_LOST,
     NOT_CONVERGED,
     TURNS_FAR,
@@ -43,10 +33,8 @@ from simcli.solvers.shared.watch import (
     cause_of,
     code_of,
     judge_speed,
-    watch,
     worse_of,
 )
-from simcli.solvers.tree.integrators import H
 
 
 @ti.func
@@ -59,61 +47,6 @@ def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     begin_program(c, w, first, steps)
     begin(c.program, w)
     run(c.program, c, w)
-
-
-def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
-    """The list of a frame.
-
-    Args:
-        c: core of the run.
-        step: stages of each step.
-        start, end: of the frame of the start, which has no step; after the last step of any other.
-    """
-    turning = _follow_natural_loops if c.is_natural and c.is_quadratic else _follow_loops
-    turns = (turning,) if c.constrained and c.loops.n_turns else ()
-    shows = (report_contacts,) if c.touches else ()
-    last = (only_blocks(is_last_step, *shows),) if shows else ()
-    steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
-    return steps, only_blocks(is_start, *start, *shows), only_blocks(is_later, *end)
-
-
-@ti.func
-def _follow_loops(c: ti.template(), w: ti.i32):
-    """Full turns of joints that close loops."""
-    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
-
-
-@ti.func
-def _follow_natural_loops(c: ti.template(), w: ti.i32):
-    """The same, in steps that need no poses."""
-    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
-
-
-@ti.func
-def end_step(c: ti.template(), w: ti.i32):
-    """Worlds that end with this step, and its number."""
-    watch(c, w)
-    c.now.store(w, "step", c.now.load(w, "step") + 1)
-
-
-def has_steps(c, w):
-    """Whether the frame has steps that are still to be taken (of a block)."""
-    return c.now.load(w, "step") < c.now.load(w, "steps")
-
-
-def is_last_step(c, w):
-    """Whether this step ends at the frame (of a block)."""
-    return c.now.load(w, "step") + 1 == c.now.load(w, "steps")
-
-
-def is_start(c, w):
-    """Whether the frame shows the start of the run (of a block)."""
-    return c.now.load(w, "steps") == 0
-
-
-def is_later(c, w):
-    """Whether the frame ends steps (of a block)."""
-    return c.now.load(w, "steps") != 0
 
 
 @ti.func
@@ -194,41 +127,9 @@ def _show_efforts(c, w):
     report_efforts(c.tables, c.state, c.rows, w)
 
 
-def show_bodies(c, w):
-    """Poses and velocities of bodies (inside kernels)."""
-    report_bodies(c.tables, c.state, c.rows, w)
-
-
-def show_points(c, w):
-    """Points of bodies (inside kernels)."""
-    report_points(c.tables, c.state, c.rows, w)
-
-
 def _show_accelerations(c, w):
     rnea_link_forces(c.tables, c.state, w)
     report_accelerations(c.tables, c.state, c.rows, w)
-
-
-def show_joints(c, w):
-    """Coordinates of joints, as the poses of bodies show them (inside kernels)."""
-    project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
-    unwrap_turns(c.loops, c.state.q, w)
-
-
-def show_joint_accelerations(c, w):
-    """Accelerations of joints, likewise (inside kernels)."""
-    project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
-
-
-def show_rods(c, w):
-    """Rods that close loops (inside kernels)."""
-    report_rods(c.loops, c.rows, w)
-    _report_applied(c, w)
-
-
-@needs.joint_wrenches
-def _report_applied(c, w):
-    report_applied_efforts(c.loops, c.forces.joint_wrenches, c.rows, w)
 
 
 @needs.energy_balance

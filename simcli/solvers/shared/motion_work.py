@@ -1,4 +1,4 @@
-"""Work of prescribed motions, for the energy balance: the forces that hold what they prescribe, times the ways of it.
+"""Forces that hold what motions prescribe, and their work for the energy balance: the forces, times the ways of it.
 
     power        force times velocity, where a step ends or an instant is shown
     step         force times way; of kinematic bodies in a smooth step of natural coordinates, whose forces act by the
@@ -9,8 +9,10 @@ Stages and what they call; rows/memory.py says what `c` holds. Steps of generali
 affine bodies: `solvers/affine/kinematic_bodies.py:follow_kinematic`.
 """
 
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.forces.account import SUPPLIED
-from simcli.kernels.forces.prescribed_target import turn_between
+from simcli.kernels.forces.prescribed_target import add_efforts_of_kinematic, add_wrench_of_kinematic, turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
 from simcli.solvers.rows.repeat import meets_end
@@ -234,3 +236,52 @@ def work_of_projection(c: ti.template(), w: ti.i32):
 @needs.kinematic_bodies
 def _hold_kinematic(c, w):
     hold(c.bound.system, w)
+
+
+def _held(c, w, d):
+    """What holds three coordinates; nothing does where one leaves the plane of a planar scene."""
+    numbers = [c.tables.unknown.at(d + m) for m in range(3)]
+    efforts = [c.bound.system.effort.load(w, ti.max(i, 0)) for i in numbers]
+    return Vec3(*(x * ti.cast(i >= 0, c.tables.arena.device.real) for x, i in zip(efforts, numbers, strict=True)))
+
+
+@ti.func
+def hold_kinematic(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Force and couple about its centre of mass that hold kinematic body k, after an evaluation.
+
+    Reads: c.bound.system.effort, c.state.q
+    """
+    t = c.tables
+    link = c.kinematic.body.at(k)
+    force = _held(c, w, t.link_qd.at(link))
+    couple = force * 0.0
+    for n in range(1, 1 + t.n_vectors.at(link)):
+        couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(_held(c, w, t.link_qd.at(link) + 3 * n))
+    return force, couple
+
+
+@needs.kinematic_bodies
+@ti.func
+def add_kinematic_wrenches(c: ti.template(), w: ti.i32):
+    """Add what holds kinematic bodies to the wrenches of their joints.
+
+    Reads:  c.bound.system.effort, c.state.{q, R}
+    Writes: c.rows.joint_wrench
+    """
+    for k in range(c.kinematic.n):
+        force, couple = hold_kinematic(c, w, k)
+        arm = c.state.R.load(w, c.kinematic.body.at(k)) * c.tables.anchor.load(w, c.kinematic.joint.at(k))
+        add_wrench_of_kinematic(c.kinematic, c.rows.joint_wrench, w, k, force, couple, arm)
+
+
+@ti.func
+def add_kinematic_efforts(c: ti.template(), w: ti.i32):
+    """Add what holds kinematic bodies to the efforts along the dofs of their joints.
+
+    Reads:  c.bound.system.effort, c.state.q
+    Writes: c.rows.effort
+    """
+    for k in range(c.kinematic.n):
+        force, couple = hold_kinematic(c, w, k)
+        x = vector_at(c.state.q, w, c.tables.link_q.at(c.kinematic.body.at(k)))
+        add_efforts_of_kinematic(c.kinematic, c.rows.effort, w, k, force, couple, x)

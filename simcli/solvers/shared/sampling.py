@@ -13,7 +13,7 @@ from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.shared.clock import LEAN, steps_before
-from simcli.solvers.shared.frames import show_bodies, show_joints
+from simcli.solvers.shared.probes.aside import show_bodies, show_joints
 from simcli.solvers.shared.probes.loop_guard import probe_loops
 from simcli.solvers.shared.probes.measures import place_quantities, quantity_now, sensing
 from simcli.solvers.tree.integrators import H

@@ -1,5 +1,9 @@
 """What was done to begin a run, as the status of its worlds and the events of its first frame."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from simcli.model.closure.moves import move_text
 from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Status
@@ -24,3 +28,21 @@ def start_events(model: Model) -> list[Event]:
     worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
     return events + [Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
                      for world, lack in sorted(worst.items())]  # fmt: skip
+
+
+def lacks_of(solver, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
+    """Events of where worlds were put, and status of those that cannot begin there, by world.
+
+    Args:
+        solver: a stepper.
+        model: of these worlds alone.
+        worlds: (W,) bool.
+    """
+    chosen = np.flatnonzero(worlds)
+    events = [event if event.world < 0 else replace(event, world=int(chosen[event.world]))
+              for event in start_events(model)]  # fmt: skip
+    ended = {int(chosen[world]): status for world, status in failed_starts(model.start).items()}
+    if solver.engine.end:
+        found, more = solver.engine.end(solver, worlds)
+        events, ended = events + found, ended | more
+    return events, ended

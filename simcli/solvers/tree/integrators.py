@@ -18,6 +18,8 @@ from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.shared import needs
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
+# Evaluations per step, of every solver's integrators.
+ALL_STAGES = {**STAGES, "zhong06": 1, "generalized_alpha": 1}
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
 RK4_WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 # Where evaluations are in a step, in steps; the last one is that of a step that is taken again.

@@ -18,13 +18,7 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
-from simcli.solvers.rows.corrections import (
-    ask_for_correction,
-    correct,
-    forget_rates,
-    have_rates,
-    leave_rates,
-)
+from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
 from simcli.solvers.rows.filters import filter_correction, filter_forces, filter_rates
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
@@ -48,9 +42,8 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.energy_balance import load_external
-from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
-from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
+from simcli.solvers.shared.probes.aside import frame, go_on_from_aside, is_last_step, is_later, set_aside
 from simcli.solvers.shared.probes.measures import probe_step
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.impacts import forget_contacts, is_smooth_step, select_impulse_worlds
@@ -83,7 +76,7 @@ from simcli.solvers.tree.stages import (
     place_links,
     solve_tree,
 )
-from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_base, turn_carriers
+from simcli.solvers.tree.turning_back import end_turns, forget_carriers, turn_base, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),

@@ -20,8 +20,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.solvers.impulses.memory import move_by_impulses
-from simcli.solvers.shared.clock import follow_signals, time_of
-from simcli.solvers.shared.energy_balance import load_external, no_power
+from simcli.solvers.shared.clock import time_of
+from simcli.solvers.shared.energy_balance import follow_signals, load_external, no_power
 from simcli.solvers.tree.integrators import H, book_efforts, correct_efforts, use_semi_implicit
 from simcli.solvers.tree.turning import foresee_turns
 

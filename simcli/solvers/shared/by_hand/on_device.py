@@ -2,7 +2,7 @@
 
 from simcli.errors import UsageError
 from simcli.kernels.device.dlpack import DeviceView
-from simcli.solvers.shared.core import ENERGY
+from simcli.solvers.shared.energy_balance import ENERGY
 
 _WIDTHS = {"body_q": 7, "body_qd": 6, "joint_wrench": 6}  # numbers of one body or joint
 _ALONE = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "quantity")

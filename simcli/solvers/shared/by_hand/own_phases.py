@@ -11,9 +11,11 @@ import numpy as np
 
 from simcli.kernels.memory.arena import Arena
 from simcli.model.snapshot import Event
+from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
 from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.host.limit_events import end_outside
+from simcli.solvers.shared.host.loop_bounds import move_account
 from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.solver import MANY_STEPS
 from simcli.solvers.shared.rollout import enter_phase, leave_phase
@@ -77,9 +79,9 @@ class OwnPhases:
         s, before = self._stepper, self._phase(k - 1)[0] if k else self._stepper.model
         model, columns = self._phase(k)
         others = self._beginnings.choose(worlds)
-        s.move_account(leave_phase, self._calls.call)
+        move_account(s, leave_phase, self._calls.call)
         self._write(worlds, columns)
-        s.move_account(enter_phase, self._calls.call)
+        move_account(s, enter_phase, self._calls.call)
         self.entered[worlds] += 1
         which = np.flatnonzero(worlds)
         some = "" if len(which) == len(worlds) else f" in {len(which)} world(s), the first of them {which[0]}"
@@ -126,3 +128,41 @@ def has_own_columns(stepper) -> bool:
         if not all(np.array_equal(mine, other) for (_, mine), (_, other) in pairs):
             return False
     return True
+
+
+def columns_with(stepper, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
+    """What columns with a number for each world have in the first one with a model, (packs), and their packs.
+
+    Args:
+        stepper: in whose arena they are.
+        model: in the form of the steps, of the same layout.
+
+    Returns:
+        None if what worlds have in common is another.
+    """
+    arena = Arena(stepper.device, stepper.model.n_worlds)
+    stepper.lay_out(stepper.stated(model), arena)
+    pairs = zip(stepper.arena.tables, arena.tables, strict=True)
+    if arena.layout != stepper.arena.layout or not all(np.array_equal(one, other) for (_, one), (_, other) in pairs):
+        return None
+    values = [values[0].reshape(-1).astype(stepper.device.dtype) for _, values in arena.pending]
+    rows = [array.rows for array, _ in arena.pending]
+    return np.concatenate([np.zeros(0), *values]), np.concatenate([np.zeros(0, int), *rows])
+
+
+def change_columns(stepper, beginnings: Beginnings, calls: ReadyCalls, worlds: np.ndarray, rows: np.ndarray,
+                   values: np.ndarray) -> None:  # fmt: skip
+    """Let other numbers hold in some worlds; energy that is stored before and after counts as their input.
+
+    Args:
+        stepper: in whose arena they are.
+        beginnings, calls: of it.
+        worlds: (W,) bool.
+        rows: (n,), packs of columns.
+        values: (worlds, n), what is in them then.
+    """
+    others = beginnings.choose(worlds)
+    move_account(stepper, leave_phase, calls.call)
+    beginnings.set_columns(rows, worlds, values)
+    move_account(stepper, enter_phase, calls.call)
+    beginnings.give_back(others)

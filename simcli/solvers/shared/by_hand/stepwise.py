@@ -7,68 +7,34 @@ bytes do not depend on how fast a machine is.
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
 import numpy as np
 
-from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
-from simcli.solvers.shared.by_hand.host_copy import PATHS_OF_JOINTS, HostCopy
-from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
+from simcli.solvers.shared.by_hand.host_copy import (
+    PATHS_OF_JOINTS,
+    FrameSink,
+    HostCopy,
+    SavedState,
+    coordinates_of,
+    last_of,
+    later_phase,
+)
+from simcli.solvers.shared.by_hand.own_phases import OwnPhases, change_columns, columns_with, has_own_columns
 from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
-from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
+from simcli.solvers.shared.host.loop_bounds import TURNS, refusals
 from simcli.solvers.shared.host.solver import CALL_SECONDS
 from simcli.solvers.shared.others import BUFFERS
-from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
-from simcli.solvers.shared.start import failed_starts, start_events
+from simcli.solvers.shared.rollout import rollout
+from simcli.solvers.shared.start import lacks_of
 
 _MOST_FRAMES = 4096  # of a call
-
-
-@dataclass(frozen=True)
-class SavedState:
-    """All that steps to come depend on, of one simulation.
-
-    Attributes:
-        packs: (W with the idle lanes, rows), the numbers of all worlds.
-        constants: of the tables that all worlds share, by kind.
-        status: (W,).
-        n_steps: steps before.
-        began, episode, entered: (W,), of each world.
-        phases: what is still to come.
-        present: model of the phase at hand; None where that follows from the phases.
-    """
-
-    packs: np.ndarray
-    constants: Mapping[str, np.ndarray]
-    status: np.ndarray
-    n_steps: int
-    began: np.ndarray
-    episode: np.ndarray
-    entered: np.ndarray
-    phases: tuple
-    present: Model | None
-
-
-class FrameSink(Protocol):
-    """What takes frames."""
-
-    @property
-    def frames_wanted(self) -> int:
-        """Most of the next block."""
-
-    def places(self, n_frames: int) -> Mapping[str, np.ndarray]:
-        """Where their columns are made, by path."""
-
-    def put(self, block: FrameBlock) -> None:
-        """Take them; the arrays are copied."""
 
 
 class Stepwise:
@@ -145,7 +111,7 @@ class Stepwise:
             block = self.solver.shown(block)
             recording.put(block)
             self._forget()
-            self._block, events = _last_of(block), block.events
+            self._block, events = last_of(block), block.events
         else:
             events = [self._named(event) for event in (*events, *self._go(n_frames, steps))]
         return n_frames * steps, events
@@ -173,7 +139,7 @@ class Stepwise:
         self._forget()
         if s.probes_late:
             block = s.run(n_frames, steps)
-            self._block = self.solver.shown(_last_of(block))
+            self._block = self.solver.shown(last_of(block))
             events = block.events
         else:
             before = s.n_steps
@@ -207,14 +173,10 @@ class Stepwise:
             self._calls.call(rollout, *numbers, *given, *arrays, way=way)
             self._host_copy.is_whole |= blocks is None
             return
-        try:
+        with refusals(s.device):
             s.take_frames(n_frames, steps, arrays, moves, shows, blocks)
             ti.sync()
             s.core.loop_turns.refuse_few()
-        except LoopsCutError:
-            raise too_long(s.device) from None
-        except RuntimeError as error:
-            raise unable(s.device, error) from error
 
     def show(self) -> FrameBlock:
         """The frame of where the worlds stand; its arrays stay as they are."""
@@ -251,13 +213,7 @@ class Stepwise:
             return tuple(self.columns(path)[path][0, worlds] for path in PATHS_OF_JOINTS)
         blocks = self._beginnings.chosen(worlds)
         self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, blocks)
-        numbers, found = np.flatnonzero(worlds), []
-        for name, array, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
-            values = s.arena.storage.read_worlds(array.rows[:n], numbers)
-            values[:, s.placeholders[name][:n]] = np.nan
-            values[s.status[numbers] != 0] = np.nan
-            found.append(values)
-        return tuple(found)
+        return coordinates_of(s, np.flatnonzero(worlds), model.n_q, model.n_qd)
 
     @property
     def shows_joints(self) -> bool:
@@ -281,7 +237,7 @@ class Stepwise:
         s.crossings.told[worlds] = 0
         with self._beginnings.put(worlds, model and self.solver.formed(model)) as (blocks, starts):
             self._launch(1, 0, s.n_steps, self._nothing, True, True, blocks, starts)
-        events, ended = self._known_lacks(chosen) if model is None else self._lacks_of(model, worlds)
+        events, ended = self._known_lacks(chosen) if model is None else lacks_of(s, model, worlds)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
         self._forget(self._host_copy.is_whole)
@@ -298,7 +254,7 @@ class Stepwise:
             self.stepper.core.accumulators.forget(list(ended))
 
     def _known_lacks(self, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
-        """As `_lacks_of`, of worlds by their numbers that begin where the scene does."""
+        """As `lacks_of`, of worlds by their numbers that begin where the scene does."""
         events, ended = self._at_start
         if len(worlds) == len(self.began):
             return events, ended
@@ -308,17 +264,6 @@ class Stepwise:
                 self._by_world.setdefault(event.world, []).append(event)
         some = self._by_world and [event for world in worlds.tolist() for event in self._by_world.get(world, ())]
         return some or [], ended
-
-    def _lacks_of(self, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
-        """Events of where worlds were put, and status of those that cannot begin there, by world."""
-        s, chosen = self.stepper, np.flatnonzero(worlds)
-        events = [event if event.world < 0 else replace(event, world=int(chosen[event.world]))
-                  for event in start_events(model)]  # fmt: skip
-        ended = {int(chosen[world]): status for world, status in failed_starts(model.start).items()}
-        if s.engine.end:
-            found, more = s.engine.end(s, worlds)
-            events, ended = events + found, ended | more
-        return events, ended
 
     def rewind(self) -> None:
         """Set the clock to zero; all worlds are to begin then."""
@@ -341,23 +286,8 @@ class Stepwise:
         return [self._named(event) for event in s.switch()]
 
     def columns_of_device(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
-        """What columns with a number for each world have in the first one with a model, (packs), and their packs.
-
-        Args:
-            model: of the scene, of the same layout.
-
-        Returns:
-            None if what worlds have in common is another.
-        """
-        s = self.stepper
-        arena = Arena(s.device, s.model.n_worlds)
-        s.lay_out(s.stated(self.solver.formed(model)), arena)
-        pairs = zip(s.arena.tables, arena.tables, strict=True)
-        if arena.layout != s.arena.layout or not all(np.array_equal(one, other) for (_, one), (_, other) in pairs):
-            return None
-        values = [values[0].reshape(-1).astype(s.device.dtype) for _, values in arena.pending]
-        rows = [array.rows for array, _ in arena.pending]
-        return np.concatenate([np.zeros(0), *values]), np.concatenate([np.zeros(0, int), *rows])
+        """As `columns_with`, of a model of the scene."""
+        return columns_with(self.stepper, self.solver.formed(model))
 
     def write_columns(self, rows: np.ndarray, values: np.ndarray, worlds: np.ndarray, text: str) -> list[Event]:
         """Let other numbers hold in some worlds, as an event of the scene would.
@@ -368,14 +298,8 @@ class Stepwise:
             worlds: their numbers.
             text: what was set.
         """
-        s, numbers = self.stepper, worlds
-        worlds = np.zeros(len(self.began), bool)
-        worlds[numbers] = True
-        others = self._beginnings.choose(worlds)
-        s.move_account(leave_phase, self._calls.call)
-        self._beginnings.set_columns(rows, worlds, values)
-        s.move_account(enter_phase, self._calls.call)
-        self._beginnings.give_back(others)
+        s = self.stepper
+        change_columns(s, self._beginnings, self._calls, np.isin(np.arange(len(self.began)), worlds), rows, values)
         self._forget()
         return [Event(s.n_steps, s.n_steps * s.plan.dt, -1, "SC606", 0, -1, -1, 0.0, text)]
 
@@ -413,7 +337,7 @@ class Stepwise:
 
     def phases_left(self, n: int, began: int) -> tuple:
         """The last n phases, of worlds that began after so many steps."""
-        return tuple(_later(phase, began) for phase in self.phases[len(self.phases) - n :])
+        return tuple(later_phase(phase, began) for phase in self.phases[len(self.phases) - n :])
 
     @property
     def _entered(self) -> np.ndarray:
@@ -424,20 +348,3 @@ class Stepwise:
         """The model of the phase at hand where so many are still to come."""
         before = len(self.phases) - n_left
         return self.stepper.stated(self.phases[before - 1].model) if before > 0 else self.stepper.model
-
-
-def _later(phase, steps: int):
-    """A phase that begins so many steps later."""
-    if isinstance(phase, Phase):
-        return replace(phase, step=phase.step + steps)
-    return replace(phase, phase=_later(phase.phase, steps))
-
-
-def _last_of(block: FrameBlock) -> FrameBlock:
-    """Its last frame."""
-    n = len(block.step)
-    columns = {path: column[n - 1 :].copy() for path, column in block.columns.items()}
-    contacts = block.contacts and block.contacts.of_frames(n - 1, n)
-    return replace(block, step=block.step[n - 1 :], time=block.time[n - 1 :], columns=columns, contacts=contacts, events=[])
-
-

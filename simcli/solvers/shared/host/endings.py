@@ -3,9 +3,9 @@
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 from simcli.model.tree.gimbals import turns_about_axes
-from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.shared.contacts.report import crowded_text
 from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.watch import FARTHEST_TURN
 from simcli.spec.names.channel_names import split_name
 
 _OF_RATES = (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR)  # what ends a joint two of whose axes fall together

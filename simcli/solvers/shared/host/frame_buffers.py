@@ -10,8 +10,9 @@ from simcli.errors import DeviceMemoryError
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.storage import no_room_for_frames
+from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
-from simcli.solvers.shared.core import ENERGY
+from simcli.solvers.shared.energy_balance import ENERGY
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.others import BUFFERS, arrays_of_frames, other_columns, width_of_others
 
@@ -139,3 +140,17 @@ class FrameBuffers:
         if n == 0:
             return np.zeros((n_frames, self._model.n_worlds, 0), self._device.dtype)
         return self._device.fetch(buffer).reshape(n_frames, -1, n)[:, : self._model.n_worlds]
+
+
+def blank_worlds(block: FrameBlock, ended: Mapping[int, int], n_worlds: int) -> None:
+    """Blank what a block shows of worlds that cannot begin; status by world."""
+    ends = list(ended)
+    if block.contacts:
+        block.contacts = block.contacts.of_worlds(~np.isin(np.arange(n_worlds), ends))
+    for name, column in block.columns.items():
+        if name == "diag/contacts":
+            column[:, ends] = -1
+        elif name == "diag/status":
+            column[:, ends] = list(ended.values())
+        elif np.issubdtype(column.dtype, np.floating):
+            column[:, ends] = np.nan

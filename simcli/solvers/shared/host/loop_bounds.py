@@ -7,10 +7,14 @@ kernel on such devices (walk.py), and there are no shorter ones.
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from simcli.errors import DeviceError
 from simcli.kernels.device.runtime import Device
+from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.solvers.shared import needs
@@ -61,6 +65,21 @@ def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
         c.loop_turns.lacking.store(w, 0, c.loop_turns.lacking.load(w, 0) - 1.0)
 
 
+@contextmanager
+def refusals(device: Device) -> Iterator[None]:
+    """Kernel calls whose failures are those of a device.
+
+    Raises:
+        DeviceError: the device cannot do it.
+    """
+    try:
+        yield
+    except LoopsCutError:
+        raise too_long(device) from None
+    except RuntimeError as error:  # Taichi's
+        raise unable(device, error) from error
+
+
 def too_long(device: Device) -> DeviceError:
     """The refusal of a scene whose steps are too long for a driver.
 
@@ -69,3 +88,24 @@ def too_long(device: Device) -> DeviceError:
     """
     return DeviceError("SC713: one stage of a step of this scene needs more loop iterations than the driver of "
                        f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu")
+
+
+def move_account(solver, kernel, of_chosen: Callable | None = None) -> None:
+    """Call the kernel of one side of a change of tables.
+
+    Args:
+        solver: a stepper.
+        kernel: of it.
+        of_chosen: calls it for the blocks with worlds that were chosen; None for all.
+
+    Raises:
+        DeviceError: SC713, its loops ended early.
+    """
+    if of_chosen:
+        of_chosen(kernel, TURNS, 1)
+    else:
+        solver.arena.launch(kernel, solver.core, TURNS, 0)
+    try:
+        solver.core.loop_turns.refuse_few()
+    except LoopsCutError:
+        raise too_long(solver.device) from None

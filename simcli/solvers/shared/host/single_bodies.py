@@ -21,10 +21,11 @@ from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.state import State
 from simcli.model.tables import Model
 from simcli.model.tree.maximal_form import maximal_form
+from simcli.solvers.shared.core import TREE
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.solver import TREE, Stepper
+from simcli.solvers.shared.host.solver import Stepper
 
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase

@@ -1,58 +1,47 @@
 """The stepper of all solvers, on the host: a model in, frames and events out.
 
-The device's side is rollout.py, which takes the steps, and frames.py, which shows them; what differs between solvers is an
-`Engine` (engine.py).
+The device's side is rollout.py, which takes the steps, and engine.py, which shows them.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simcli.kernels.device.runtime import Device, compile_thoroughly
-from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.model.constraints.build import stated_alike
-from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_events, worst_event, worst_step
-from simcli.solvers.shared.core import Core, drags_are_rows, springs_are_rows
-from simcli.solvers.shared.drives import report_drives
-from simcli.solvers.shared.energy_balance import close, open_new
-from simcli.solvers.shared.frames import find_cause, judge, report
+from simcli.solvers.shared.contacts.report import gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.shared.core import TREE, Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
-from simcli.solvers.shared.host.frame_buffers import NOWHERE, FrameBuffers
+from simcli.solvers.shared.host.frame_buffers import NOWHERE, FrameBuffers, blank_worlds
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.limit_events import end_outside
-from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, too_long
+from simcli.solvers.shared.host.loop_bounds import TURNS, Turns, move_account, refusals
 from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
-from simcli.solvers.shared.probes.loop_guard import exchange_momenta
+from simcli.solvers.shared.probes.accumulators import OF_JOINTS
 from simcli.solvers.shared.probes.measures import further, seeing
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
-from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
 
-CALL_SECONDS = 0.25  # aim of one kernel call: signals wait for its end, and each block of worlds comes anew into the cache
-_BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
 
+CALL_SECONDS = 0.25  # aim of one kernel call: signals wait for its end, and each block of worlds comes anew into the cache
+_BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
 MANY_STEPS = 1 << 62  # more than any run has
 _ALL_WORLDS = -1  # world of an event that all worlds share
-# Columns of frames in which a number may stand for nothing, by where a measure finds it.
-OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding,
-              exchange_momenta)  # fmt: skip
 
 
 class Stepper:
@@ -163,16 +152,7 @@ class Stepper:
             return
         self.end(ended)
         self.core.accumulators.forget(list(ended))
-        ends = list(ended)
-        if block.contacts:
-            block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
-        for name, column in block.columns.items():
-            if name == "diag/contacts":
-                column[:, ends] = -1
-            elif name == "diag/status":
-                column[:, ends] = list(ended.values())
-            elif np.issubdtype(column.dtype, np.floating):
-                column[:, ends] = np.nan
+        blank_worlds(block, ended, self.model.n_worlds)
 
     def end(self, ended: dict[int, int]) -> None:
         """End worlds before they begin: status by world."""
@@ -216,10 +196,10 @@ class Stepper:
             arena = Arena(self.device, self.model.n_worlds)
             before, self.present = self.present, self.stated(phase.model)
             core = self.lay_out(self.present, arena)
-            self.move_account(leave_phase)
+            move_account(self, leave_phase)
             self.arena.refill(arena)
             core.tables.arena.upload(self.arena)
-            self.move_account(enter_phase)
+            move_account(self, enter_phase)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, _ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
             events += end_outside(self, before, self.present)
@@ -227,25 +207,6 @@ class Stepper:
             if self.engine.enter:
                 events += self.engine.enter(self, self.present)
         return events
-
-    def move_account(self, kernel, of_chosen: Callable | None = None) -> None:
-        """Call the kernel of one side of a change of tables.
-
-        Args:
-            kernel: of it.
-            of_chosen: calls it for the blocks with worlds that were chosen; None for all.
-
-        Raises:
-            DeviceError: SC713, its loops ended early.
-        """
-        if of_chosen:
-            of_chosen(kernel, TURNS, 1)
-        else:
-            self.arena.launch(kernel, self.core, TURNS, 0)
-        try:
-            self.core.loop_turns.refuse_few()
-        except LoopsCutError:
-            raise too_long(self.device) from None
 
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of all rows of measures up to now, and the times of them [s], (W, N); NaN where there is nothing yet."""
@@ -303,12 +264,8 @@ class Stepper:
         """
         if not self.device.is_gpu:
             return self.call_once(n_frames, steps, places)
-        try:
+        with refusals(self.device):
             return self.call_once(n_frames, steps)
-        except LoopsCutError:
-            raise too_long(self.device) from None
-        except RuntimeError as error:  # Taichi's
-            raise unable(self.device, error) from error
 
     def call_once(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> tuple[dict, list[Event]]:
         """Call the kernel, gather its buffers, and turn new failures into events; `places` as of `advance`.

@@ -16,6 +16,9 @@ from simcli.solvers.shared.probes.reductions import FINAL, RECORD, SERIES, STOP,
 from simcli.solvers.shared.probes.sensors import SensorReadings
 from simcli.spec.names.sensor_types import BY_CONTACTS
 
+# Columns of frames in which a number may stand for nothing, by where a measure finds it.
+OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
+
 # Known where a step has placed its bodies.
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
 DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion prescribes them, while tables stay
