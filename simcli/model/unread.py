@@ -6,7 +6,7 @@ another. Where no rule here says that nothing reads a value, it is read.
     parameters          the values whose expressions name them, through other parameters, defaults and keyframes, too
     starts              what holds of them (spec/expansion/starts.py)
     signals             those that drive something or are named (spec/names/signal_readers.py)
-    materials, pairs    numbers of shapes that can touch, which no entry of `contact.pairs` says (model/contact/numbers.py)
+    materials, pairs    of shapes that can touch, what no entry of `contact.pairs` says (model/contact/numbers.py)
     shapes              those that can touch, that are looked at, or that give their body its mass
     joints              what acts on joints that are on at some time
     all                 what an event at the start sets is not read as written

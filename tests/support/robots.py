@@ -67,7 +67,8 @@ def place(model, state):
     """Poses and twists by the reference in numpy."""
     R, x = reference.body_poses(model, state.joint_q)
     state.body_q[...] = np.moveaxis(rot.make_pose(x, rot.matrix_to_quat(R)), 0, 1)
-    state.body_qd[...] = np.moveaxis(np.concatenate(reference.body_twists(model, state.joint_q, state.joint_qd), -1), 0, 1)
+    twists = reference.body_twists(model, state.joint_q, state.joint_qd)
+    state.body_qd[...] = np.moveaxis(np.concatenate(twists, -1), 0, 1)
 
 
 def apart(a, b):

@@ -1,8 +1,8 @@
 """Laws of signals that follow the motion, on the device: an interpreter of three-address code.
 
-A law is lines of numbers (model/signals/tables.py:Feedback), so that another one compiles nothing. What a law sees is put
-into `seen` before it is taken; what it keeps from one sample to the next, and the value that its signal holds until then,
-are among what a checkpoint has.
+A law is lines of numbers (model/signals/tables.py:Feedback), so that another one compiles nothing. What a law sees is
+put into `seen` before it is taken; what it keeps from one sample to the next, and the value that its signal holds until
+then, are among what a checkpoint has.
 """
 
 import numpy as np

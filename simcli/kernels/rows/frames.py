@@ -1,6 +1,6 @@
 """Pairs of frames in natural coordinates, what acts between them, and how that stiffens the coordinates.
 
-    numbers  u = k + B x: gap, F_a, F_b,    rates  B x',    forces  B^T y,    stiffness  B^T Q B    (model/natural/frames.py)
+    numbers  u = k + B x: gap, F_a, F_b,   rates  B x',   forces  B^T y,   stiffness  B^T Q B   (model/natural/frames.py)
 
 An angular velocity is w = (1/2) sum_k f_k x f_k' over the axes f_k, so that a couple T acts on them as T x f_k / 2.
 """

@@ -10,9 +10,8 @@ with no mass for the world. Source: Lan et al. (2022), and the joints of libuipc
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.mechanism import BodyInput
-from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Affine, Array, Model
 from simcli.spec.schema.joint import DrivingSpec
 

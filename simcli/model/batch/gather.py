@@ -10,6 +10,7 @@ from simcli.errors import Fault, SceneError, Where
 from simcli.model.tables import Array
 from simcli.spec.batches.passes import ScenePass, part_of_worlds
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.quantities import is_signal
 from simcli.spec.values.varied import DivergedError, stacked_numbers
 
 
@@ -160,3 +161,21 @@ def _groups(n: int, mask: Array | None) -> list[Array]:
 def worlds_of(specs: list[SceneSpec], where: Callable[[str], Where | None]) -> Worlds:
     """Worlds of one scene each."""
     return Worlds([ScenePass(spec, np.array([k])) for k, spec in enumerate(specs)], specs[0], where)
+
+
+def pose_of(worlds: Worlds, get) -> Array:
+    """Pose of all worlds.
+
+    Args:
+        worlds: the scenes.
+        get: reads a PoseSpec from a scene.
+
+    Returns:
+        [m, 1], (W|1, 7).
+    """
+    return worlds.numbers(lambda s: (*get(s).xyz, *get(s).quat_xyzw), (7,))
+
+
+def constant_part(value: float | str) -> float:
+    """A number of a scene that a signal may drive; 0 where one does."""
+    return 0.0 if is_signal(value) else value

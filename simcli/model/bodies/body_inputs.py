@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, pose_of
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.bodies.tables import Shapes
@@ -59,18 +59,6 @@ def load_mesh(folder: Path, file: str, scale: tuple[float, ...]) -> tuple[Array,
     factors = np.array(scale, float)
     return vertices * factors, faces[:, ::-1] if factors.prod() < 0.0 else faces
 
-
-def pose_of(worlds: Worlds, get) -> Array:
-    """Pose of all worlds.
-
-    Args:
-        worlds: the scenes.
-        get: reads a PoseSpec from a scene.
-
-    Returns:
-        [m, 1], (W|1, 7).
-    """
-    return worlds.numbers(lambda s: (*get(s).xyz, *get(s).quat_xyzw), (7,))
 
 FEW_VECTORS = {"1P": 0, "2P": 1, "1P1V": 1}  # kinds of natural coordinates with less than a body's
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.errors import install_hint
 from simcli.model.signals.csv_table import CsvError, read_grid
-from simcli.model.table_base import Array
+from simcli.model.tables import Array
 from simcli.spec.samples.csv_text import read_bytes
 
 _SUFFIX = ".png"

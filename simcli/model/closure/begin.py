@@ -11,10 +11,10 @@ from simcli.model.closure.close import OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.assembly import assembled
 from simcli.model.closure.limits import Outside, has_bounds, outside
 from simcli.model.closure.moves import forks_of, moves_of
+from simcli.model.closure.postures import unit_of_row
 from simcli.model.closure.reach import OutOfReach, beyond_reach
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import turn_places
-from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.rest import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.phases.beginning import Beginning, Lack
@@ -23,7 +23,6 @@ from simcli.model.tables import Array, JointKind, Model
 from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
 
-DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
 CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
 
@@ -221,8 +220,3 @@ def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:
     j = int(mechanism.constraints.rows.joint[row])
     name = mechanism.model.joints.name[j]
     return name, f"joints.{name}", j
-
-
-def unit_of_row(constraints: Constraints, row: int) -> str:
-    """Unit of the residual of a row."""
-    return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"

@@ -315,3 +315,15 @@ def _shared(array: Array, lead: int) -> Array:
 
 def _full(array: Array, lead: int) -> Array:
     return np.array(np.broadcast_to(array, (lead, *array.shape[1:])), order="F")
+
+
+def alike(patterns: Array) -> list[Array]:
+    """Worlds by their patterns, each (n,).
+
+    Args:
+        patterns: (W, n) bool.
+    """
+    if (patterns == patterns[:1]).all():
+        return [np.arange(len(patterns))]
+    _, which = np.unique(patterns, axis=0, return_inverse=True)
+    return [np.flatnonzero(which.reshape(-1) == k) for k in range(which.max() + 1)]

@@ -1,16 +1,66 @@
-"""What the rows of a mechanism lack at coordinates that someone gives: loops that are open there, gears that do not fit."""
+"""Postures: where the links of a mechanism are, what is found there, and what rows lack at coordinates of any kind."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simcli.model.closure.begin import unit_of_row
-from simcli.model.closure.chart import chart_at
-from simcli.model.closure.close import LoopProblem
+from simcli.model.closure.chart import Chart, chart_at
+from simcli.model.closure.close import LoopProblem, in_worlds
+from simcli.model.closure.gaps import Gaps
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import start_angles
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, Model
+
+DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
+
+
+@dataclass
+class Configuration:
+    """Where the links are.
+
+    Attributes:
+        q: [m, rad, 1], (W, NQ).
+        angle: [rad], (W, R), of rows that count turns.
+    """
+
+    q: Array
+    angle: Array
+
+    def copy(self) -> "Configuration":
+        """Another one, at the same place."""
+        return Configuration(self.q.copy("K"), self.angle.copy("K"))
+
+    def of_worlds(self, worlds: Array) -> "Configuration":
+        """That of some worlds."""
+        return Configuration(in_worlds(self.q, worlds), in_worlds(self.angle, worlds))
+
+    def with_worlds(self, worlds: Array, other: "Configuration") -> "Configuration":
+        """This one with another one of some worlds."""
+        found = self.copy()
+        found.q[worlds], found.angle[worlds] = other.q, other.angle
+        return found
+
+
+@dataclass
+class Probe:
+    """What is found at a posture.
+
+    Attributes:
+        chart, gaps: of the posture.
+        lacks: [m, rad, 1], (W, R).
+        gap: [m, rad, 1], (W, G), the largest of each group.
+        merit: (W, G), sum of the squares.
+        found: gradients of groups that have been asked for.
+    """
+
+    chart: Chart
+    gaps: Gaps
+    lacks: Array
+    gap: Array
+    merit: Array
+    found: dict[int, Array] = field(default_factory=dict)
 
 
 def gaps_at(model: Model, joint_q: Array) -> Array:
@@ -33,3 +83,8 @@ def joint_of_row(model: Model, row: int) -> tuple[int, str]:
     """Joint of a row, and the unit of its residual."""
     constraints = constraints_of(model)
     return int(constraints.rows.joint[row]), unit_of_row(constraints, row)
+
+
+def unit_of_row(constraints: Constraints, row: int) -> str:
+    """Unit of the residual of a row."""
+    return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"

@@ -6,8 +6,7 @@ Shapes are known by labels: their name and their body's, as `contact` may write 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.body_inputs import pose_of
+from simcli.model.batch.gather import Worlds, pose_of
 from simcli.model.tables import Array
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.contact import PairSpec

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.body_inputs import pose_of
+from simcli.model.batch.gather import Worlds, pose_of
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
 from simcli.model.forces.tables import Bushings
 from simcli.model.tables import Model

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.forces.ends import of_type
 from simcli.model.joints.combinations import Combinations, HeldSums
-from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.links import stack_worlds
 from simcli.spec.forces.base import kinds_of_terms

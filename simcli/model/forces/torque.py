@@ -1,9 +1,8 @@
 """Efforts on joints. Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py)."""
 
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.forces.ends import of_type
 from simcli.model.mechanism import JointInput
-from simcli.model.signals.inputs import constant_part
 
 
 def add_torques(worlds: Worlds, parts: list[JointInput]) -> None:

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.forces.ends import of_type
 from simcli.model.forces.tables import Wrenches
 from simcli.model.mechanism import BodyInput
-from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array
 from simcli.model.tree.links import stack_worlds
 

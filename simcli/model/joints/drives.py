@@ -5,8 +5,8 @@ import numpy as np
 from simcli.model.tables import Array, DriveMode
 from simcli.spec.capabilities.drives import READS
 
-_FIELDS = {field for fields in READS.values() for field in fields}
-_READING = {field: np.array([field in READS.get(mode.name.lower(), ()) for mode in DriveMode]) for field in _FIELDS}
+_FIELDS = {name for names in READS.values() for name in names}
+_READING = {name: np.array([name in READS.get(mode.name.lower(), ()) for mode in DriveMode]) for name in _FIELDS}
 
 
 def reads(mode: Array, field: str) -> Array:

@@ -13,13 +13,11 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.joint_types import ONE_COORDINATE
-from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.body_inputs import pose_of
+from simcli.model.batch.gather import Worlds, constant_part, pose_of
 from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.joints.catalogue import CATALOGUE, ORBITS
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import ONE_POSE, BodyInput, JointInput
-from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.tree.links import can_invert
 from simcli.model.tree.topology import Step

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.signals.activations import activation_name, signals_of
 from simcli.model.signals.prescribed import started
 from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Signals
@@ -17,11 +17,6 @@ from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
-
-
-def constant_part(value: float | str) -> float:
-    """A number of a scene that a signal may drive; 0 where one does."""
-    return 0.0 if is_signal(value) else value
 
 
 class _Wiring:

@@ -16,12 +16,13 @@ from simcli.model.closure.chart import Chart, moved
 from simcli.model.closure.close import LEAST_GAP, OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.branches import SAME_BRANCH, Judge, parted, scattered
 from simcli.model.closure.continuation.drawing import branches_meet, drawn
-from simcli.model.closure.continuation.held import Wishes, chosen, displacement, generic, wrapped
-from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.continuation.held import Wishes, chosen, displacement, generic, put, wrapped
+from simcli.model.closure.continuation.newton import Closer
 from simcli.model.closure.continuation.travel import travel
-from simcli.model.closure.continuation.ways import as_far, jumped, other_ways, put, travelled
+from simcli.model.closure.continuation.ways import as_far, jumped, other_ways, travelled
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.limits import OUTSIDE, bounds_of
+from simcli.model.closure.postures import Configuration, Probe
 from simcli.model.tables import Array
 
 _CORRECTIONS = 60  # of a posture; a gap of singular dofs is halved by each

@@ -8,9 +8,10 @@ import numpy as np
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import OPEN_LOOP
 from simcli.model.closure.continuation.held import WHOLE_TURN, Wishes, counted, displacement, wrapped
-from simcli.model.closure.continuation.newton import Closer, Configuration
+from simcli.model.closure.continuation.newton import Closer
 from simcli.model.closure.continuation.travel import travel
 from simcli.model.closure.limits import OUTSIDE, Bound
+from simcli.model.closure.postures import Configuration
 from simcli.model.tables import Array
 
 SAME_BRANCH = 1e-6  # [rad, or lengths of the loop] between postures of one branch, and between scores that are equal

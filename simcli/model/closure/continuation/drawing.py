@@ -4,7 +4,8 @@ import numpy as np
 
 from simcli.model.closure.close import OPEN_LOOP
 from simcli.model.closure.continuation.held import Wishes, chosen, counted, generic
-from simcli.model.closure.continuation.newton import Closer, Configuration
+from simcli.model.closure.continuation.newton import Closer
+from simcli.model.closure.postures import Configuration
 from simcli.model.tables import Array
 
 _CORRECTIONS = 60  # of an open drawing; a gap of singular dofs is halved by each

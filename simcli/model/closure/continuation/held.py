@@ -12,7 +12,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
-from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.continuation.newton import Closer
+from simcli.model.closure.postures import Configuration, Probe
 from simcli.model.closure.spans import null_projection, span_of
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import MotionKind
@@ -206,3 +207,14 @@ def chosen(closer: Closer, wishes: Wishes, look: Probe, wanted: Array, barred: A
             P = np.where(good[:, None, None], rest, P)
             held[:, unit] |= good[:, None]
     return held
+
+
+def put(problem: LoopProblem, q: Array, aim: Array, chosen: Array) -> Array:
+    """Coordinates with those of some dofs, (W, NV) bool, out of others, (W, NQ)."""
+    links, found = problem.model.links, q.copy()
+    for k in range(problem.model.n_links):
+        d, at, n = int(links.qd_start[k]), int(links.q_start[k]), int(links.n_qd[k])
+        if n:
+            own = slice(at, at + n + int(n > 1))  # of several dofs the last four coordinates are a quaternion
+            found[:, own] = np.where(chosen[:, d : d + 1], aim[:, own], found[:, own])
+    return found

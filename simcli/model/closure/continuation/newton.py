@@ -7,17 +7,18 @@ is halved until the sum of their squares falls. What is held does not move.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, composites, mass_block, moved, own_inertias
-from simcli.model.closure.close import OPEN_LOOP, LoopProblem, in_worlds
+from simcli.model.closure.close import OPEN_LOOP, LoopProblem, alike, in_worlds
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.gradients import gradients
 from simcli.model.closure.least import least_motion
+from simcli.model.closure.postures import Configuration, Probe
 from simcli.model.closure.spans import columns_times
 from simcli.model.tables import Array, LinkKind
 
@@ -26,53 +27,6 @@ _LARGEST_MOVE = 0.5  # [rad, or lengths of the loop] of one step: linear gradien
 _SLOW, _MOST_SLOW = 0.8, 3  # steps that leave more than this of the squares, and how many of them are taken
 _ROUNDED = 2.0 * np.finfo(float).eps  # [rad, or lengths of a short loop] of gaps: less is rounding of coordinates
 _FALL = 1e-3  # part of the fall that gradients promise, at least
-
-
-@dataclass
-class Configuration:
-    """Where the links are.
-
-    Attributes:
-        q: [m, rad, 1], (W, NQ).
-        angle: [rad], (W, R), of rows that count turns.
-    """
-
-    q: Array
-    angle: Array
-
-    def copy(self) -> "Configuration":
-        """Another one, at the same place."""
-        return Configuration(self.q.copy("K"), self.angle.copy("K"))
-
-    def of_worlds(self, worlds: Array) -> "Configuration":
-        """That of some worlds."""
-        return Configuration(in_worlds(self.q, worlds), in_worlds(self.angle, worlds))
-
-    def with_worlds(self, worlds: Array, other: "Configuration") -> "Configuration":
-        """This one with another one of some worlds."""
-        found = self.copy()
-        found.q[worlds], found.angle[worlds] = other.q, other.angle
-        return found
-
-
-@dataclass
-class Probe:
-    """What is found at a posture.
-
-    Attributes:
-        chart, gaps: of the posture.
-        lacks: [m, rad, 1], (W, R).
-        gap: [m, rad, 1], (W, G), the largest of each group.
-        merit: (W, G), sum of the squares.
-        found: gradients of groups that have been asked for.
-    """
-
-    chart: Chart
-    gaps: Gaps
-    lacks: Array
-    gap: Array
-    merit: Array
-    found: dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass
@@ -389,15 +343,3 @@ class Closer:
 def _of_some(worlds: Array, *arrays: Array) -> list[Array]:
     """Rows of some worlds, (n,) in their order, of arrays (W, ...); the arrays themselves where these are all."""
     return [one if len(worlds) == len(one) else in_worlds(one, worlds) for one in arrays]
-
-
-def alike(patterns: Array) -> list[Array]:
-    """Worlds by their patterns, each (n,).
-
-    Args:
-        patterns: (W, n) bool.
-    """
-    if (patterns == patterns[:1]).all():
-        return [np.arange(len(patterns))]
-    _, which = np.unique(patterns, axis=0, return_inverse=True)
-    return [np.flatnonzero(which.reshape(-1) == k) for k in range(which.max() + 1)]

@@ -14,7 +14,8 @@ import numpy as np
 
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import OPEN_LOOP, in_worlds
-from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.continuation.newton import Closer
+from simcli.model.closure.postures import Configuration, Probe
 from simcli.model.closure.spans import orientation
 from simcli.model.tables import Array
 

@@ -5,26 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model.closure.close import OPEN_LOOP, LoopProblem
+from simcli.model.closure.close import OPEN_LOOP
 from simcli.model.closure.continuation.branches import Best, Judge, scattered
-from simcli.model.closure.continuation.held import Wishes, displacement
-from simcli.model.closure.continuation.newton import Closer, Configuration
+from simcli.model.closure.continuation.held import Wishes, displacement, put
+from simcli.model.closure.continuation.newton import Closer
 from simcli.model.closure.continuation.travel import travel
+from simcli.model.closure.postures import Configuration
 from simcli.model.tables import Array
 
 _CORRECTIONS = 60
 Legs = list[tuple[Array, Array]]  # of a way: what is held on each, (W, NV) bool, and by how much it moves, (W, NV)
-
-
-def put(problem: LoopProblem, q: Array, aim: Array, chosen: Array) -> Array:
-    """Coordinates with those of some dofs, (W, NV) bool, out of others, (W, NQ)."""
-    links, found = problem.model.links, q.copy()
-    for k in range(problem.model.n_links):
-        d, at, n = int(links.qd_start[k]), int(links.q_start[k]), int(links.n_qd[k])
-        if n:
-            own = slice(at, at + n + int(n > 1))  # of several dofs the last four coordinates are a quaternion
-            found[:, own] = np.where(chosen[:, d : d + 1], aim[:, own], found[:, own])
-    return found
 
 
 def other_ways(wishes: Wishes, held: Array, change: Array) -> Iterator[Legs]:
