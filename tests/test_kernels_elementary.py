@@ -19,8 +19,8 @@ from support.trials import coordinate_errors, run_trial
 from simcli.kernels.algebra import elementary
 from simcli.kernels.device.runtime import compile_thoroughly
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan, vector
-from simcli.kernels.memory.arena import Arena, any_lane, get_lane, put_lane
+from simcli.kernels.language.vectors import any_lane, get_lane, is_nan, put_lane, vector
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 
 # The reduced angle carries two roundings, the polynomials one each; at |x| ~ 1e6 the first of these is a whole one.

@@ -14,7 +14,8 @@ from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, put_lane
+from simcli.kernels.language.vectors import put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, put, report_bodies, write_pack
 from simcli.model.tables import Model

@@ -20,7 +20,7 @@ from simcli.kernels.linear.system import System, fill
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, report_bodies, report_wrenches
-from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
+from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_loops
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
@@ -178,23 +178,6 @@ def push_laws(c: ti.template(), w: ti.i32):
                 y.force.store(w, r, select(acts, effort, zero))
             else:
                 s.tau.store(w, d, s.tau.load(w, d) + effort)
-
-
-@ti.func
-def report_loops(c: ti.template(), w: ti.i32):
-    """Wrenches of joints that are rows: on the child at the child anchor, world.
-
-    Reads:  c.system.{force, rows}, c.state.{R, o}
-    Writes: adds to c.rows.joint_wrench
-    """
-    t = c.tables
-    if ti.static(c.system.rows.has_shared):
-        share_gears(c.system, w)
-    for j in range(t.n_joints):
-        if t.joint_link.at(j) < 0:
-            for m in ti.static(range(6)):
-                c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
-    report_anchor_pairs(t, c.system, c.state, c.rows, w)
 
 
 @ti.func

@@ -3,8 +3,7 @@
 The buffers are host memory on the CPU, so that nothing is copied twice. Values of a world that has ended are NaN.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Mat3, Quat, Vec3
+from simcli.kernels.algebra.values import Vec3, quaternion_of
 from simcli.kernels.articulation.kinematics import (
     TreeState,
     body_pose,
@@ -16,7 +15,8 @@ from simcli.kernels.articulation.kinematics import (
 )
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item
-from simcli.kernels.memory.arena import Arena, get_lane, local
+from simcli.kernels.language.vectors import get_lane
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 
 
@@ -91,29 +91,6 @@ def write_pack(out, lanes: int, first, stride: int, pack):
     value, at = local(pack), local(first)
     for lane in range(lanes):
         item(out, at + lane * stride)._assign(get_lane(value, lane))
-
-
-def quaternion_of(R: Mat3) -> Quat:
-    """The unit quaternion of a rotation matrix, with w >= 0.
-
-    Each component's square is 1 + a signed sum of the diagonal; the largest is taken, and the others from it.
-
-    Source: Shepperd (1978). Deviation: all four candidates are formed and selected, without branches.
-    """
-    a, b, c, d, e, f, g, h, k = R.parts
-    squares = [1.0 + a - e - k, 1.0 - a + e - k, 1.0 - a - e + k, 1.0 + a + e + k]
-    xy, xz, yz, xw, yw, zw = d + b, c + g, f + h, h - f, c - g, d - b
-    rows = [(None, xy, xz, xw), (xy, None, yz, yw), (xz, yz, None, zw), (xw, yw, zw, None)]
-    best = local(squares[0])
-    parts = [local(x) for x in (squares[0], *rows[0][1:])]
-    for n in range(1, 4):
-        better = local(squares[n] > best)
-        candidate = [squares[n] if x is None else x for x in rows[n]]
-        parts = [select(better, new, old) for new, old in zip(candidate, parts, strict=True)]
-        best = select(better, local(squares[n]), best)
-    scale = local(0.5 / ti.sqrt(best))
-    scale = select(parts[3] < 0.0, -scale, scale)
-    return Quat(*(x * scale for x in parts))
 
 
 @ti.func

@@ -90,7 +90,8 @@ def _extras() -> list[Line]:
 def _devices() -> list[Line]:
     """Each device with the precisions it offers; a GPU is started, which computes known numbers, in a process of its own."""
     try:
-        from simcli.kernels.device.runtime import ARCHS, choose_arch, device_name
+        from simcli.kernels.device.cuda import device_name
+        from simcli.kernels.device.runtime import ARCHS, choose_arch
     except Exception as error:
         return [Line("device", "bad", f"Taichi does not start: {error}")]
     lines = []

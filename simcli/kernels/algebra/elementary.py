@@ -3,10 +3,10 @@
 from math import factorial, log, pi, sqrt
 
 from simcli.kernels.algebra.values import Quat, Vec3
-from simcli.kernels.device.runtime import keeps_order
 from simcli.kernels.language import ti
-from simcli.kernels.language.backend import default_real
-from simcli.kernels.memory.arena import get_lane, is_pack, local, put_lane
+from simcli.kernels.language.backend import default_real, keeps_order
+from simcli.kernels.language.expressions import is_pack, local
+from simcli.kernels.language.vectors import get_lane, put_lane
 
 FULL_TURN = 2.0 * pi
 # pi/2 in three pieces of decreasing size; n * PIECE[0] is exact for |n| < 2^20 (33 bits + 20 bits in float64).

@@ -7,8 +7,8 @@ Source: the derivative of the polar factor from the symmetry of R^T A. No deviat
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.articulation.kinematics import columns_of, unit_vector, vector_at
+from simcli.kernels.algebra.values import Mat3, Vec3, columns_of, unit_vector
+from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena

@@ -1,10 +1,9 @@
 """The rotation vector of a rotation, and how torques pull back through it."""
 
 from simcli.kernels.algebra.elementary import atan2, select, sincos
-from simcli.kernels.algebra.values import Mat3, Vec3
+from simcli.kernels.algebra.values import Mat3, Vec3, quaternion_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.report import quaternion_of
+from simcli.kernels.language.expressions import local
 
 _SMALL_SINE = 1e-6  # of half an angle below which 2 asin(s)/s is 2
 LOG_SERIES_ANGLE = 0.3  # [rad] below which a power series has less rounding, and no error beyond it

@@ -5,7 +5,8 @@ to an existing variable calls `_assign`; `+ - *` call Python's operators (`@` do
 Components are scalars (shared by the worlds) or packs; the two mix freely.
 """
 
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import local
 
 
 class Value:
@@ -239,3 +240,36 @@ class Inertia(Value):
         dyad = [f[i] * sf[j] for i, j in pairs] + [n[i] * sf[j] for i in range(3) for j in range(3)]
         dyad += [n[i] * sn[j] for i, j in pairs]
         return Inertia(*(a - b for a, b in zip(self.parts, dyad, strict=True)))
+
+
+def quaternion_of(R: Mat3) -> Quat:
+    """The unit quaternion of a rotation matrix, with w >= 0.
+
+    Each component's square is 1 + a signed sum of the diagonal; the largest is taken, and the others from it.
+
+    Source: Shepperd (1978). Deviation: all four candidates are formed and selected, without branches.
+    """
+    a, b, c, d, e, f, g, h, k = R.parts
+    squares = [1.0 + a - e - k, 1.0 - a + e - k, 1.0 - a - e + k, 1.0 + a + e + k]
+    xy, xz, yz, xw, yw, zw = d + b, c + g, f + h, h - f, c - g, d - b
+    rows = [(None, xy, xz, xw), (xy, None, yz, yw), (xz, yz, None, zw), (xw, yw, zw, None)]
+    best = local(squares[0])
+    parts = [local(x) for x in (squares[0], *rows[0][1:])]
+    for n in range(1, 4):
+        better = local(squares[n] > best)
+        candidate = [squares[n] if x is None else x for x in rows[n]]
+        parts = [local(ti.select(better, new, old)) for new, old in zip(candidate, parts, strict=True)]
+        best = local(ti.select(better, local(squares[n]), best))
+    scale = local(0.5 / ti.sqrt(best))
+    scale = local(ti.select(parts[3] < 0.0, -scale, scale))
+    return Quat(*(x * scale for x in parts))
+
+
+def unit_vector(zero, k: int) -> Vec3:
+    """A unit vector along an axis, from a zero."""
+    return Vec3(*(zero + float(n == k) for n in range(3)))
+
+
+def columns_of(a: Vec3, b: Vec3, c: Vec3) -> Mat3:
+    """The matrix of three columns."""
+    return Mat3(*(x for row in zip(a.parts, b.parts, c.parts, strict=True) for x in row))

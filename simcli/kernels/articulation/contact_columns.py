@@ -12,7 +12,8 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import local
 
 
 @ti.func

@@ -25,7 +25,7 @@ from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import NO_GRAIN
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.language.vectors import get_lane
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 

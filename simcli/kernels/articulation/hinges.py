@@ -21,8 +21,7 @@ from simcli.kernels.algebra.elementary import sincos
 from simcli.kernels.algebra.values import Force, Mat3, Sym3, Value, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item, local
-from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.language.vectors import get_lane, vector
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import LinkKind, Model
 

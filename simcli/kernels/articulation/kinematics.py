@@ -9,7 +9,7 @@ Notation: R rotation of the link frame; o its origin relative to O; S motion col
 """
 
 from simcli.kernels.algebra.elementary import normalized, sincos
-from simcli.kernels.algebra.values import Force, Inertia, Mat3, Motion, Quat, Vec3
+from simcli.kernels.algebra.values import Force, Inertia, Mat3, Motion, Quat, Vec3, columns_of, unit_vector
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -298,16 +298,6 @@ def natural_spin(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
         if n == 3:
             spin = spin * 0.5
     return spin
-
-
-def unit_vector(zero, k: int) -> Vec3:
-    """A unit vector along an axis, from a zero."""
-    return Vec3(*(zero + float(n == k) for n in range(3)))
-
-
-def columns_of(a: Vec3, b: Vec3, c: Vec3) -> Mat3:
-    """The matrix of three columns."""
-    return Mat3(*(x for row in zip(a.parts, b.parts, c.parts, strict=True) for x in row))
 
 
 @ti.func

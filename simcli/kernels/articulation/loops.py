@@ -7,7 +7,6 @@ from simcli.kernels.algebra.elementary import nearest_turn
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import attitude, natural_spin, vector_at
 from simcli.kernels.articulation.projection import Anchors, anchor_motion
-from simcli.kernels.forces.joint_wrenches import applied_efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -118,27 +117,6 @@ def report_rods(a: ti.template(), rows: ti.template(), w: ti.i32):
         force = vector_at(rows.joint_wrench, w, 6 * j)
         couple = vector_at(rows.joint_wrench, w, 6 * j + 3) + (x_c - com).cross(force)
         put(rows.effort, w, a.anchors.qd_start.at(j), R_p.T * force, R_p.T * couple)
-
-
-@ti.func
-def report_applied_efforts(a: ti.template(), u: ti.template(), rows: ti.template(), w: ti.i32):
-    """Give applied efforts that are wrenches their numbers, which `report_rods` finds in the axes of the end of the step.
-
-    Args:
-        a: the loops.  u: see kernels/forces/joint_wrenches.py.
-
-    Reads:  rows.{body_q, body_qd}, u.{wrench, effort, enabled}
-    Writes: rows.effort
-    """
-    for k in range(u.n):
-        j = u.joint.at(k)
-        d = a.anchors.qd_start.at(j)
-        _x, R_p, _com, _v, _w = anchor_motion(a.anchors, rows, w, j, 0)
-        x_c, _R, com, _v_c, _w_c = anchor_motion(a.anchors, rows, w, j, 1)
-        wrench = u.wrench.load(w, k)
-        force = applied_efforts(u, w, k, 0) - R_p.T * wrench.force
-        couple = applied_efforts(u, w, k, 3) - R_p.T * (wrench.moment + (x_c - com).cross(wrench.force))
-        put(rows.effort, w, d, vector_at(rows.effort, w, d) + force, vector_at(rows.effort, w, d + 3) + couple)
 
 
 @ti.func

@@ -8,11 +8,11 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, sincos
-from simcli.kernels.algebra.values import Mat3, Vec3
+from simcli.kernels.algebra.values import Mat3, Vec3, quaternion_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import motion_of_body, put, quaternion_of
+from simcli.kernels.report import motion_of_body, put
 from simcli.model.joints.catalogue import CARRIED_KINDS, ORBITS, POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables import JointKind, Model
 

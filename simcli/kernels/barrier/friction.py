@@ -10,51 +10,14 @@ Source: Li et al. 2020 (IPC), section 5, for friction lagged once per step. Devi
 stuck instead of a law of the slip of one step, by which everything creeps; the radius of a shape carries the points.
 """
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, load_stick_state, sticking_potential
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
-from simcli.kernels.barrier.stencils import bodies_of, corners, places, radius_at, thickness
+from simcli.kernels.barrier.stencils import arm, bodies_of, corners, places, radius_at, thickness, turned_back, turned_out
 from simcli.kernels.collision.lanes import by_world, one, put, vector, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import get_lane, local
-
-
-def _part_of(x, w, lane, body, k):
-    """Number k of the twelve of a body in one world."""
-    return local(get_lane(x.part(w, 12 * body + k, 0), lane))
-
-
-def _column_of(x, w, lane, body, k) -> Vec3:
-    """Vector a_k of a body in one world."""
-    return Vec3(*(_part_of(x, w, lane, body, 3 + 3 * k + m) for m in range(3)))
-
-
-@ti.func
-def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body: ti.i32, n: ti.template()):
-    """A unit vector of the world in the axes of a body's link.
-
-    Args:
-        x: (12 B) coordinates; the vectors of a body are nearly orthonormal.
-    """
-    y = vector(n.parts[0], n.parts[1], n.parts[2])
-    if body < c.n_bodies:
-        for k in ti.static(range(3)):
-            y.parts[k] = _column_of(x, w, lane, body, k).dot(n)
-    return y
-
-
-@ti.func
-def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body: ti.i32, y: ti.template()):
-    """A vector along the axes of a body's link, in the world; x as of `turned_back`."""
-    v = vector(y.parts[0], y.parts[1], y.parts[2])
-    if body < c.n_bodies:
-        v = v * 0.0
-        for k in ti.static(range(3)):
-            v = v + _column_of(x, w, lane, body, k) * y.parts[k]
-    return v
 
 
 @by_world
@@ -156,18 +119,6 @@ def sticking_difference(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x:
     one_body, other = whole_of(c.sticking.first, w, lane, g), whole_of(c.sticking.second, w, lane, g)
     delta = arm(c, w, lane, one_body, one(c.sticking.place_a, w, lane, g), 1.0, x)
     return delta + arm(c, w, lane, other, one(c.sticking.place_b, w, lane, g), -1.0, x)
-
-
-@ti.func
-def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(), sign: ti.template(), x: ti.template()):
-    """[m], sign p + y_1 a_1 + y_2 a_2 + y_3 a_3 of a body; y itself of the world."""
-    total = vector(y.parts[0], y.parts[1], y.parts[2])
-    if body < c.n_bodies:
-        for m in ti.static(range(3)):
-            total.parts[m] = (sign * _part_of(x, w, lane, body, m) + y.parts[0] * _part_of(x, w, lane, body, 3 + m)
-                              + y.parts[1] * _part_of(x, w, lane, body, 6 + m)
-                              + y.parts[2] * _part_of(x, w, lane, body, 9 + m))  # fmt: skip
-    return total
 
 
 @ti.func

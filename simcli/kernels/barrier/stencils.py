@@ -1,9 +1,12 @@
 """The corners of candidates, in the world and in their bodies."""
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.collision.lanes import one, whole_of
+from simcli.kernels.collision.lanes import one, vector, whole_of
 from simcli.kernels.collision.rule import first_of, radius_in
 from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import get_lane
+from simcli.kernels.memory.arena import local
 
 
 def at_corners(column, c, w, lane, k, weights=(1.0, 1.0, 1.0, 1.0)):
@@ -89,3 +92,50 @@ def shapes_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     one_shape, other = shape_of(c, w, lane, k, 0), shape_of(c, w, lane, k, 2)
     a = first_of(c.rule, ti.min(one_shape, other), ti.max(one_shape, other))
     return a, one_shape + other - a
+
+
+def _part_of(x, w, lane, body, k):
+    """Number k of the twelve of a body in one world."""
+    return local(get_lane(x.part(w, 12 * body + k, 0), lane))
+
+
+def _column_of(x, w, lane, body, k) -> Vec3:
+    """Vector a_k of a body in one world."""
+    return Vec3(*(_part_of(x, w, lane, body, 3 + 3 * k + m) for m in range(3)))
+
+
+@ti.func
+def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body: ti.i32, n: ti.template()):
+    """A unit vector of the world in the axes of a body's link.
+
+    Args:
+        x: (12 B) coordinates; the vectors of a body are nearly orthonormal.
+    """
+    y = vector(n.parts[0], n.parts[1], n.parts[2])
+    if body < c.n_bodies:
+        for k in ti.static(range(3)):
+            y.parts[k] = _column_of(x, w, lane, body, k).dot(n)
+    return y
+
+
+@ti.func
+def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body: ti.i32, y: ti.template()):
+    """A vector along the axes of a body's link, in the world; x as of `turned_back`."""
+    v = vector(y.parts[0], y.parts[1], y.parts[2])
+    if body < c.n_bodies:
+        v = v * 0.0
+        for k in ti.static(range(3)):
+            v = v + _column_of(x, w, lane, body, k) * y.parts[k]
+    return v
+
+
+@ti.func
+def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(), sign: ti.template(), x: ti.template()):
+    """[m], sign p + y_1 a_1 + y_2 a_2 + y_3 a_3 of a body; y itself of the world."""
+    total = vector(y.parts[0], y.parts[1], y.parts[2])
+    if body < c.n_bodies:
+        for m in ti.static(range(3)):
+            total.parts[m] = (sign * _part_of(x, w, lane, body, m) + y.parts[0] * _part_of(x, w, lane, body, 3 + m)
+                              + y.parts[1] * _part_of(x, w, lane, body, 6 + m)
+                              + y.parts[2] * _part_of(x, w, lane, body, 9 + m))  # fmt: skip
+    return total

@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX
+from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX, append
 from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import acting_combination, first_of, radius_in
 from simcli.kernels.language import ti
@@ -238,27 +238,6 @@ def _join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: 
         append(c, w, lane, kind, combination, -1, i, c.feature_corner.at(3 * f + 1), j, k)
     else:
         append(c, w, lane, kind, combination, c.feature_flat.at(g), i, j, k, l)
-
-
-@ti.func
-def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
-           k: ti.i32, l: ti.i32):  # noqa: E741
-    """Append a stencil, or count it if there is no room.
-
-    Writes: c.candidates
-    """
-    needed = one(c.candidates.needed, w, lane, 0)
-    put(c.candidates.needed, w, lane, 0, needed + 1.0)
-    if needed < c.candidates.capacity:
-        at = ti.cast(needed, ti.i32)
-        put(c.candidates.count, w, lane, 0, needed + 1.0)
-        put(c.candidates.kind, w, lane, at, 1.0 * kind)
-        put(c.candidates.combination, w, lane, at, 1.0 * combination)
-        put(c.candidates.flat, w, lane, at, 1.0 * flat)
-        put(c.candidates.corner, w, lane, 4 * at, 1.0 * i)
-        put(c.candidates.corner, w, lane, 4 * at + 1, 1.0 * j)
-        put(c.candidates.corner, w, lane, 4 * at + 2, 1.0 * k)
-        put(c.candidates.corner, w, lane, 4 * at + 3, 1.0 * l)
 
 
 assert VERTEX < EDGE < FACE  # a feature has one corner more than its sort says

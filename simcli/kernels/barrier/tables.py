@@ -4,7 +4,9 @@ import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_POINT, POINT_TRIANGLE
+from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.collision.rule import TouchRule, pair_margins
+from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.tables import Tables
@@ -192,3 +194,24 @@ class Barrier:
 
 
 assert SURFACE < HALF_SPACE  # the table is as large as the last core says
+
+
+@ti.func
+def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
+           k: ti.i32, l: ti.i32):  # noqa: E741
+    """Append a stencil, or count it if there is no room.
+
+    Writes: c.candidates
+    """
+    needed = one(c.candidates.needed, w, lane, 0)
+    put(c.candidates.needed, w, lane, 0, needed + 1.0)
+    if needed < c.candidates.capacity:
+        at = ti.cast(needed, ti.i32)
+        put(c.candidates.count, w, lane, 0, needed + 1.0)
+        put(c.candidates.kind, w, lane, at, 1.0 * kind)
+        put(c.candidates.combination, w, lane, at, 1.0 * combination)
+        put(c.candidates.flat, w, lane, at, 1.0 * flat)
+        put(c.candidates.corner, w, lane, 4 * at, 1.0 * i)
+        put(c.candidates.corner, w, lane, 4 * at + 1, 1.0 * j)
+        put(c.candidates.corner, w, lane, 4 * at + 2, 1.0 * k)
+        put(c.candidates.corner, w, lane, 4 * at + 3, 1.0 * l)

@@ -10,7 +10,8 @@ from simcli.kernels.collision.lanes import length, one, sign, way_between, whole
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.collision.tables import BOXES
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import local
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
 _ALONG = 0.999  # cosine of two normals that are one

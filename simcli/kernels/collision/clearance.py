@@ -24,7 +24,8 @@ from simcli.kernels.collision.tables import (
     routine,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import colliders
 from simcli.model.contact.pairs import PAIR_ORDER

@@ -12,7 +12,8 @@ from simcli.kernels.collision.rule import combination_of, first_of, radius_in
 from simcli.kernels.collision.table_rows import complete_rows
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane, local
+from simcli.kernels.language.vectors import any_lane, get_lane
+from simcli.kernels.memory.arena import local
 
 
 @ti.func

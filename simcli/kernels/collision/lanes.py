@@ -2,7 +2,9 @@
 
 from simcli.kernels.algebra.values import Value, Vec3
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import PackArray, Shared, get_lane, local, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import local
+from simcli.kernels.memory.pack_arrays import PackArray, Shared
 
 TINY = {"float64": 1e-300, "float32": 1e-36}  # keeps divisions by a length finite
 

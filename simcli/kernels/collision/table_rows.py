@@ -9,7 +9,8 @@ from simcli.kernels.collision.lanes import one, put, way_between, whole_of
 from simcli.kernels.collision.rule import radius_in
 from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane, local
+from simcli.kernels.language.vectors import any_lane, get_lane
+from simcli.kernels.memory.arena import local
 
 _STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
 # [1], sizes of a shape that gaps are taken to round by at least: with fewer it would depend on how far away a body is, up to

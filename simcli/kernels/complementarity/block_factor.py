@@ -8,8 +8,8 @@ times as fast as their numbers one by one.
 
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import Arena, get_lane, local, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane, vector
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.notes import Notes
 
 DOFS = 6  # velocities of a body, rows of a block

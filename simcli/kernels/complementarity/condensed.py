@@ -20,7 +20,8 @@ from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.complementarity.problem import ADMM
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import local
 
 
 def renew_factors(p, w, kind):

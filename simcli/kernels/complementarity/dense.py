@@ -6,8 +6,9 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import any_lane, get_lane
 from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import any_lane, get_lane, local
+from simcli.kernels.memory.arena import local
 
 
 def whole(array, w, item):

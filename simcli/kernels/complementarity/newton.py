@@ -17,7 +17,8 @@ from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import local
 
 _ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
 HALVINGS = 10

@@ -16,8 +16,9 @@ from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen, solve_masses
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
+from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.arena import local
 
 
 @ti.func

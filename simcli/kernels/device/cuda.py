@@ -166,3 +166,14 @@ def _try(function, *args) -> None:
     code = function(*args)
     if code:
         raise DeviceError(f"the CUDA driver refuses {function.__name__} with error {code}: use --device cpu")
+
+
+def device_name(arch: str) -> str:
+    """A name for people: the processor's or the GPU's."""
+    if arch == "cpu":
+        with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+        return "cpu"
+    return cuda_name() if arch == "cuda" else arch

@@ -1,10 +1,8 @@
 """The device: start Taichi, choose where it runs, how it compiles."""
 
 import atexit
-import contextlib
 import gc
 import os
-import sys
 import warnings
 from dataclasses import dataclass, replace
 from weakref import WeakSet
@@ -13,10 +11,10 @@ import numpy as np
 
 from simcli.cores import cores
 from simcli.errors import DeviceError, UsageError
-from simcli.kernels.device.cuda import copy_to_device, cuda_name, fetched, has_cuda_device, take_cuda_device
+from simcli.kernels.device.cuda import copy_to_device, device_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.device.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language import ti
-from simcli.kernels.language.backend import configuration, is_arch_supported, memory_error, program, stop
+from simcli.kernels.language.backend import configuration, is_arch_supported, memory_error, program, stdout_silenced, stop
 from simcli.kernels.language.compilations import KernelTaken, Origin, listeners, origins_of
 from simcli.kernels.language.rolling import keep_loops_rolled
 from simcli.kernels.language.stubs import stub_notes
@@ -136,29 +134,6 @@ class Device:
         held = self.buffer(array.shape, array.dtype)
         copy_to_device(array, held)
         return held
-
-
-def keeps_order() -> bool:
-    """Whether the backend that is compiled for adds in the order that is written: SPIR-V's optimiser folds constants."""
-    return configuration().arch in (ti.x64, ti.arm64, ti.cuda)
-
-
-@contextlib.contextmanager
-def stdout_silenced():
-    """Send file descriptor 1 nowhere: Taichi prints its banner and its search for drivers to stdout, which is for data.
-
-    What goes wrong it raises.
-    """
-    sys.stdout.flush()
-    kept, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, 1)
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(sink)
 
 
 def choose_arch(device: str, precision: str) -> str:
@@ -353,14 +328,3 @@ def stop_device() -> None:
 
 _sessions: list[KernelSession] = []  # of the device that is started
 atexit.register(stop_device)
-
-
-def device_name(arch: str) -> str:
-    """A name for people: the processor's or the GPU's."""
-    if arch == "cpu":
-        with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
-            for line in info:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-        return "cpu"
-    return cuda_name() if arch == "cuda" else arch

@@ -9,8 +9,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan, vector
-from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local, put_lane
+from simcli.kernels.language.vectors import any_lane, get_lane, is_nan, put_lane, vector
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import Op, delays_of
 from simcli.model.tables import Model

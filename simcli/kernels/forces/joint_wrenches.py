@@ -13,10 +13,12 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.articulation.kinematics import point_velocity
+from simcli.kernels.articulation.kinematics import point_velocity, vector_at
 from simcli.kernels.articulation.points import world_point, world_turn
+from simcli.kernels.articulation.projection import anchor_motion
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.report import put
 from simcli.model.joints.lawful import joints_with_wrench
 from simcli.model.tables import Model
 from simcli.model.tree.link_frames import body_rotations, link_points, links_of
@@ -99,3 +101,24 @@ def report_joint_wrenches(u: ti.template(), rows: ti.template(), w: ti.i32):
         wrench = u.wrench.load(w, k)
         for m in ti.static(range(6)):
             rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + wrench.parts[m])
+
+
+@ti.func
+def report_applied_efforts(a: ti.template(), u: ti.template(), rows: ti.template(), w: ti.i32):
+    """Give applied efforts that are wrenches their numbers, which `report_rods` finds in the axes of the end of the step.
+
+    Args:
+        a: the loops.  u: the joints of these.
+
+    Reads:  rows.{body_q, body_qd}, u.{wrench, effort, enabled}
+    Writes: rows.effort
+    """
+    for k in range(u.n):
+        j = u.joint.at(k)
+        d = a.anchors.qd_start.at(j)
+        _x, R_p, _com, _v, _w = anchor_motion(a.anchors, rows, w, j, 0)
+        x_c, _R, com, _v_c, _w_c = anchor_motion(a.anchors, rows, w, j, 1)
+        wrench = u.wrench.load(w, k)
+        force = applied_efforts(u, w, k, 0) - R_p.T * wrench.force
+        couple = applied_efforts(u, w, k, 3) - R_p.T * (wrench.moment + (x_c - com).cross(wrench.force))
+        put(rows.effort, w, d, vector_at(rows.effort, w, d) + force, vector_at(rows.effort, w, d + 3) + couple)

@@ -12,7 +12,8 @@ from simcli.kernels.algebra.elementary import select, sincos
 from simcli.kernels.forces.feedback import ORDERS, FeedbackLaws, hold_samples, take_samples
 from simcli.kernels.forces.prescribed_target import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena, is_pack, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.drives import reads
 from simcli.model.signals.tables import Driven, SignalKind

@@ -1,10 +1,14 @@
 """What Taichi is compiling for, one thing per process: its program, and how it is configured."""
 
+import contextlib
 import ctypes
+import os
+import sys
 
 from simcli.kernels.language.internals import beyond_memory_limit, impl, is_arch_supported, memory_limit, ti
 
-__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "memory_error", "program", "stop"]
+__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "keeps_order", "memory_error", "program",
+           "stdout_silenced", "stop"]  # fmt: skip
 
 
 def memory_error(error: Exception) -> Exception | None:
@@ -47,3 +51,26 @@ def stop() -> str:
         ti.reset()
         return str(error)
     return ""
+
+
+def keeps_order() -> bool:
+    """Whether the backend that is compiled for adds in the order that is written: SPIR-V's optimiser folds constants."""
+    return configuration().arch in (ti.x64, ti.arm64, ti.cuda)
+
+
+@contextlib.contextmanager
+def stdout_silenced():
+    """Send file descriptor 1 nowhere: Taichi prints its banner and its search for drivers to stdout, which is for data.
+
+    What goes wrong it raises.
+    """
+    sys.stdout.flush()
+    kept, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, 1)
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(sink)

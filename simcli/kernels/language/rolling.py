@@ -15,10 +15,10 @@ from simcli.kernels.language.expressions import item
 from simcli.kernels.language.internals import ASTTransformer, ti
 from simcli.kernels.language.numbers import unknown_zero, unused_number
 
-_NAME = "_rolling"  # in device functions
+_ROLLING = "_rolling"  # in device functions
 UNREACHED = 2_000_000_000  # iterations
-GUARD = f"if {{0}} > {UNREACHED}: {_NAME}.call()"
-_ZERO = f"{_NAME}.zero()"
+GUARD = f"if {{0}} > {UNREACHED}: {_ROLLING}.call()"
+_ZERO = f"{_ROLLING}.zero()"
 
 _fields = SimpleNamespace(zero=None, sink=None)
 _build_range_for = ASTTransformer.build_range_for
@@ -54,7 +54,7 @@ _here = SimpleNamespace(zero=_zero, call=_call)
 def _build_rolled(ctx, node: ast.For):
     if ctx.is_kernel or not ctx.func.func.__module__.startswith("simcli."):
         return _build_range_for(ctx, node)
-    ctx.global_vars[_NAME] = _here
+    ctx.global_vars[_ROLLING] = _here
     bounds = node.iter.args
     end = bounds[-1]
     if not any(isinstance(part, ast.Call) for part in ast.walk(end)):  # what is read from a table is opaque already

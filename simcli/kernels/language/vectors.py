@@ -13,7 +13,7 @@ Taichi's own fields of vectors, and casts of vectors, end the process. Vectors i
 pieces had to lie in fields, so that LLVM found them again.
 """
 
-from simcli.kernels.language.expressions import is_vector, local
+from simcli.kernels.language.expressions import is_mask, is_pack, is_vector, item, local
 from simcli.kernels.language.internals import Expr, make_matrix, ops, ti
 
 OPERATIONS = {"Add": "__add__", "Sub": "__sub__", "Mult": "__mul__", "Div": "__truediv__", "BitAnd": "__and__",
@@ -30,6 +30,34 @@ def vector(parts: list):
 def as_numbers(mask):
     """1 where a mask is set, else 0: a vector whose lanes can be read (inside kernels)."""
     return local(ti.select(mask, 1.0, 0.0))
+
+
+def lane_of(pack, lane):
+    """A lane of a pack, assignable (inside kernels); of a mask 0.0 or 1.0, not assignable."""
+    return item(as_numbers(pack) if is_mask(pack) else pack, lane)
+
+
+def put_lane(pack, lane: int, value):
+    """Assign one lane of an assignable pack (inside kernels)."""
+    assert not (is_pack(pack) and is_mask(pack)), "lanes of a mask cannot be written"
+    (lane_of(pack, lane) if is_pack(pack) else pack)._assign(value)
+
+
+def get_lane(pack, lane: int):
+    """One lane of a pack (inside kernels)."""
+    return lane_of(pack, lane) if is_pack(pack) else pack
+
+
+def any_lane(mask):
+    """True if any lane of a mask is set (inside kernels)."""
+    if not is_pack(mask):
+        return mask
+    numbers = as_numbers(mask)
+    lanes = [item(numbers, k) for k in range(mask.get_shape()[0])]
+    found = lanes[0] != 0.0
+    for lane in lanes[1:]:
+        found = found | (lane != 0.0)
+    return found
 
 
 def negative(x):

@@ -5,7 +5,8 @@ costs nothing. There is no pivoting; zeros of the lanes that begin later change 
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
+from simcli.kernels.language.vectors import any_lane, get_lane
+from simcli.kernels.memory.arena import Arena, local
 
 AFFINE_DOFS = 12  # unknowns of a body
 _GROUP = 4  # rows that are reduced side by side: one row alone waits for each of its sums

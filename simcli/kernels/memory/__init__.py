@@ -4,6 +4,7 @@ In: shapes and numbers of a model. Out: arrays, tables and stages that take them
 
     storage      the array in which an arena keeps everything: on the CPU of the host, on a GPU of the device
     pack_arrays  quantities of items in memory: what arrays and tables are inside kernels, and where their numbers stand
+    memory_layout  what the memory holds: arrays and tables that are reserved, and how they stand one after another
     arena        memory of all worlds, and packs inside kernels
     notes        scalars of a block for work that goes lane by lane: what branches by nature, and needs lists
     ages         steps since each world began, where worlds begin one by one

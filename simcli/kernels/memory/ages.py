@@ -8,8 +8,8 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import is_pack, local
-from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import Arena, get_lane
+from simcli.kernels.language.vectors import get_lane, vector
+from simcli.kernels.memory.arena import Arena
 
 _MOST = 2**31 - 1
 _WORD = 1 << 20  # steps are kept as multiples of it and the rest, which are whole in single precision, too

@@ -16,21 +16,18 @@ import numpy as np
 from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
-from simcli.kernels.language.expressions import is_mask, is_pack, item, local
+from simcli.kernels.language.expressions import is_pack, item, local
 from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
 from simcli.kernels.language.traces import Traced, traced
-from simcli.kernels.language.vectors import as_numbers, vector
+from simcli.kernels.language.vectors import lane_of, vector
+from simcli.kernels.memory.memory_layout import MemoryLayout
 from simcli.kernels.memory.pack_arrays import (
     INTS,
     KINDS,
     PACKS,
     REALS,
-    Ints,
     PackArray,
-    Records,
-    RowPackArray,
-    Shared,
     Strip,
 )
 from simcli.kernels.memory.storage import MASK, storage_of
@@ -40,7 +37,7 @@ _CLASS = 8  # factor from one bound of loops over blocks to the next
 _APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
 
-class Arena:
+class Arena(MemoryLayout):
     """Memory of all packs of all blocks, and of the tables that all worlds share.
 
     It is one array (storage.py), which kernels are given as an argument: one address is the base of all they touch. Numbers
@@ -79,86 +76,12 @@ class Arena:
         self.single.array()  # a place that is always there: what has no items begins within the memory
         self.by_rows = PackArray(self, *self.rows.room(PACKS, 1), 0, None)
 
-    def records(self, n: int | None = None) -> Records:
-        """Memory for n items of one kind; None: as many as the first table has."""
-        records = Records(self, n)
-        self.all_records.append(records)
-        return records
-
-    def array(self, n_items: int, kind=None) -> PackArray:
-        """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
-        return self.records(n_items).array(kind)
-
-    def ints(self, values) -> Ints:
-        """A table of integers that all worlds share, of items of its own."""
-        return self.records().ints(values)
-
-    def shared(self, values, kind=None) -> Shared:
-        """A column of real values that all worlds share, of a kind as in `array`, of items of its own."""
-        return self.records().shared(values, kind)
-
-    def array_by_rows(self, n_items: int, kind=None) -> RowPackArray:
-        """An array whose packs are found by their number, too, in `by_rows`."""
-        return RowPackArray(self, self.by_rows.strip, n_items, kind)
-
-    def fill(self, array: PackArray, values: np.ndarray) -> PackArray:
-        """Remember what is in an array as a run begins, (W|1, items, ...): `upload` writes it."""
-        values = np.asarray(values).reshape(len(values), array.n_items, array.width)
-        array.base = values.reshape(len(values), -1)
-        self.pending.append((array, values))
-        return array
-
     def upload(self, other: "Arena | None" = None):
         """Fill the arrays that vary, of this arena or of a built one of the same layout."""
         self.lay_out()
         for array, values in self.pending:
             array.write(values, other)
         self.filled, self.pending = [array for array, _ in self.pending], []
-
-    def strips(self, what: str) -> Iterator[Strip]:
-        """All that hold PACKS, INTS or REALS."""
-        return (records.strips[what] for records in self.all_records if what in records.strips)
-
-    @property
-    def layout(self) -> list[tuple]:
-        """What two arenas have in common if one can take the numbers of the other."""
-        self.lay_out()
-        return [(what, strip.n, strip.step) for what in KINDS for strip in self.strips(what)]
-
-    def add_notes(self, notes):
-        """Allocate them with everything else."""
-        self.notes.append(notes)
-
-    def has_structure_of(self, other: "Arena") -> bool:
-        """Whether all integers are those of another arena."""
-        pairs = zip(self.tables, other.tables, strict=True)
-        return all(np.array_equal(a, b) for (table, a), (_, b) in pairs if isinstance(table, Ints))
-
-    def lay_out(self) -> dict[str, int]:
-        """Let all strips stand one after another; gives the numbers of each kind."""
-        totals = dict.fromkeys(KINDS, 0)
-        for what in KINDS:
-            for strip in self.strips(what):
-                if what == PACKS and strip.step > 2:
-                    strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
-                strip.row = totals[what]
-                totals[what] += strip.size
-        return totals
-
-    @property
-    def n_rows(self) -> int:
-        """Packs of a block."""
-        return self.lay_out()[PACKS]
-
-    @property
-    def n_ints(self) -> int:
-        """Integers that all worlds share."""
-        return self.lay_out()[INTS]
-
-    @property
-    def n_reals(self) -> int:
-        """Real numbers that all worlds share."""
-        return self.lay_out()[REALS]
 
     def build(self):
         """Allocate. No array can be reserved afterwards."""
@@ -407,31 +330,3 @@ class _Origin:
 
     def __init__(self, place: int):
         self.place = place
-
-
-def lane_of(pack, lane):
-    """A lane of a pack, assignable (inside kernels); of a mask 0.0 or 1.0, not assignable."""
-    return item(as_numbers(pack) if is_mask(pack) else pack, lane)
-
-
-def put_lane(pack, lane: int, value):
-    """Assign one lane of an assignable pack (inside kernels)."""
-    assert not (is_pack(pack) and is_mask(pack)), "lanes of a mask cannot be written"
-    (lane_of(pack, lane) if is_pack(pack) else pack)._assign(value)
-
-
-def get_lane(pack, lane: int):
-    """One lane of a pack (inside kernels)."""
-    return lane_of(pack, lane) if is_pack(pack) else pack
-
-
-def any_lane(mask):
-    """True if any lane of a mask is set (inside kernels)."""
-    if not is_pack(mask):
-        return mask
-    numbers = as_numbers(mask)
-    lanes = [item(numbers, k) for k in range(mask.get_shape()[0])]
-    found = lanes[0] != 0.0
-    for lane in lanes[1:]:
-        found = found | (lane != 0.0)
-    return found

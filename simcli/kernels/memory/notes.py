@@ -8,8 +8,7 @@ from simcli.kernels.algebra.values import Value
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import known, number
-from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.language.vectors import get_lane, vector
 from simcli.kernels.memory.storage import MASK
 
 

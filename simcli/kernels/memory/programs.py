@@ -13,7 +13,8 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.language.procedures import procedure
-from simcli.kernels.memory.arena import Arena, any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.lists import Repeat, Set, Within
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.warps import is_first, threads_beside, wait_for

@@ -40,7 +40,7 @@ def _enters_box(ox, oy, oz, dx, dy, dz, after):
 
 
 @ti.func
-def _meets_cone(ox, oy, oz, dx, dy, dz, m, s):
+def _packs_meet_cone(ox, oy, oz, dx, dy, dz, m, s):
     """a, b and c of a t^2 + 2 b t + c = 0, where rays meet x^2 + y^2 = (m + s z)^2, and b^2 - a c."""
     r = m + s * oz
     a, b = dx * dx + dy * dy - s * s * dz * dz, ox * dx + oy * dy - s * dz * r
@@ -52,7 +52,7 @@ def _meets_cone(ox, oy, oz, dx, dy, dz, m, s):
 def _enters_frustum(ox, oy, oz, dx, dy, dz, after, top):
     """The cone's part |z| <= 1 whose radius is 1 at z = -1 and `top` at z = 1."""
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0)
-    a, b, c, root = _meets_cone(ox, oy, oz, dx, dy, dz, m, s)
+    a, b, c, root = _packs_meet_cone(ox, oy, oz, dx, dy, dz, m, s)
     width, found = ti.sqrt(ti.max(root, 0.0)), pack(0.0)
     q = ti.select(b > 0.0, -(b + width), width - b)
     for t in ti.static((q / _not_small(a), c / _not_small(q))):
@@ -70,7 +70,7 @@ def _enters_frustum(ox, oy, oz, dx, dy, dz, after, top):
 def _enters_capsule(ox, oy, oz, dx, dy, dz, after, h, top):
     """A bar about z from -h to h: its radius goes from 1 to `top`, its ends are half balls."""
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0) / ti.max(h, LEAST)
-    a, b, _, root = _meets_cone(ox, oy, oz, dx, dy, dz, m, s)
+    a, b, _, root = _packs_meet_cone(ox, oy, oz, dx, dy, dz, m, s)
     t = -(b + ti.sqrt(ti.max(root, 0.0))) / _not_small(a)
     found = ti.select((root > 0.0) & (a > LEAST) & (ti.abs(oz + t * dz) <= h) & (t > after), pack(1.0), pack(0.0))
     for side in ti.static((-1.0, 1.0)):

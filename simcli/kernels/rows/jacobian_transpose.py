@@ -92,3 +92,20 @@ def report_anchor_pairs(t: ti.template(), y: ti.template(), s: ti.template(), ro
             at_anchor = wrench_of_anchor_pair(t, y, s, w, k)
             for m in ti.static(range(6)):
                 rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
+
+
+@ti.func
+def report_loops(c: ti.template(), w: ti.i32):
+    """Wrenches of joints that are rows: on the child at the child anchor, world.
+
+    Reads:  c.system.{force, rows}, c.state.{R, o}
+    Writes: adds to c.rows.joint_wrench
+    """
+    t = c.tables
+    if ti.static(c.system.rows.has_shared):
+        share_gears(c.system, w)
+    for j in range(t.n_joints):
+        if t.joint_link.at(j) < 0:
+            for m in ti.static(range(6)):
+                c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
+    report_anchor_pairs(t, c.system, c.state, c.rows, w)

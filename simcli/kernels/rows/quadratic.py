@@ -8,7 +8,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, PackArray
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.model.natural.polynomials import BENT

@@ -10,7 +10,8 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import Factor, factorize
-from simcli.kernels.memory.arena import Arena, PackArray
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.frames import PairedFrames, add_bends
 from simcli.kernels.rows.quadratic import Polynomials

@@ -63,3 +63,21 @@ def _three_turns(F_a: Mat3, F_b: Mat3, axes: tuple[Vec3, Vec3, Vec3]):
     angles = [angle_about(first, first.cross(F_a * axes[1]), third), atan2(first.dot(third), length),
               angle_about(last, first, F_b * axes[0])]  # fmt: skip
     return [first, middle * (1.0 / length), last], [local(x) for x in angles]
+
+
+@ti.func
+def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
+                     count: ti.template()):
+    """Row n of pair k, one of `count` successive turns (successive.py).
+
+    Reads:  r columns
+    Writes: r.angle of row n
+    """
+    zero = r.items.arena.zero()
+    none = Vec3(zero, zero, zero)
+    axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
+    frames = (a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k))
+    angle, rate, bias, couple = successive_turn(count, zero + r.constant.load(w, n), r.angle.load(w, n), frames, axes,
+                                                (a[1], b[1]), (a[2], b[2]))
+    r.angle.store(w, n, angle)
+    return angle, rate, bias, couple

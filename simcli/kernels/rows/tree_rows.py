@@ -27,7 +27,7 @@ from simcli.kernels.rows.forms import (
     turn_about,
 )
 from simcli.kernels.rows.powers import Powers, value_and_slopes
-from simcli.kernels.rows.successive import successive_turn
+from simcli.kernels.rows.successive import successive_angle
 from simcli.model.constraints.places import anchor_pair_of_row, rows_of_terms, start_angles
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import LinkKind
@@ -271,24 +271,6 @@ def add_angle(r: ti.template(), w: ti.i32, n: ti.i32, a: ti.template(), b: ti.te
         weight = -r.constant.load(w, n)
         before = residual + r.constant.load(w, n)  # which the gap took away
     return before + angle * weight, rate + turn_rate * weight, bias + turn_bias * weight, d * weight
-
-
-@ti.func
-def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
-                     count: ti.template()):
-    """Row n of pair k, one of `count` successive turns (successive.py).
-
-    Reads:  r columns
-    Writes: r.angle of row n
-    """
-    zero = r.items.arena.zero()
-    none = Vec3(zero, zero, zero)
-    axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
-    frames = (a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k))
-    angle, rate, bias, couple = successive_turn(count, zero + r.constant.load(w, n), r.angle.load(w, n), frames, axes,
-                                                (a[1], b[1]), (a[2], b[2]))
-    r.angle.store(w, n, angle)
-    return angle, rate, bias, couple
 
 
 @ti.func

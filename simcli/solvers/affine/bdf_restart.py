@@ -18,7 +18,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.barrier.stencils import bodies_of
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.potentials.bdf_history import find_regimes
 from simcli.solvers.shared import needs

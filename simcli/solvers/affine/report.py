@@ -8,8 +8,8 @@ from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.barrier.touch import touch_of
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import put_lane
 from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.potentials.bdf_history import energy_of_armature
 from simcli.kernels.potentials.energy import find_energy, follow_rows

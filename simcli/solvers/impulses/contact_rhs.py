@@ -12,7 +12,7 @@ from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.language.vectors import get_lane
 
 STILL = 1e-6  # [m/s], slower contacts stick
 BLURRED = 8.0  # roundings of its terms by which a gap may be off

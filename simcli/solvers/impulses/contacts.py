@@ -18,7 +18,8 @@ from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
+from simcli.kernels.language.vectors import any_lane, get_lane
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
 from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding

@@ -6,7 +6,8 @@ from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.complementarity.preparation import push_free
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import local
 from simcli.solvers.impulses.contact_rhs import BLURRED, contact_rhs, set_friction
 from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions

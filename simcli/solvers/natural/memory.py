@@ -2,7 +2,8 @@
 
 import math
 
-from simcli.kernels.memory.arena import Arena, PackArray
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.saddle import SaddlePoint
 from simcli.model.natural.quadratic import Quadratic

@@ -7,8 +7,8 @@ and judges is in its engine (host/engine.py).
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import any_lane, get_lane, local, put_lane
+from simcli.kernels.language.vectors import any_lane, get_lane, put_lane, vector
+from simcli.kernels.memory.arena import local
 from simcli.kernels.report import unload
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance

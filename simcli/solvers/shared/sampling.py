@@ -8,7 +8,7 @@ from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.forces.signals import sample
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source

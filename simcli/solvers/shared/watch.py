@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.language.vectors import any_lane, is_nan
+from simcli.kernels.memory.arena import local
 from simcli.model.snapshot import Status
 
 SPEED_SQUARED = 1  # row of the solver's constants, after H

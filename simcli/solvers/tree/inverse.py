@@ -17,7 +17,8 @@ from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, any_lane
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import drives_by_law

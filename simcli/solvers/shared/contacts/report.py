@@ -13,7 +13,9 @@ from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.problem import LIMITS
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import Arena, PackArray, get_lane, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.report import put, write_pack
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.solvers.impulses.contacts import deepest

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.model.measures import ANYTHING
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.report import CONTACTS, ROW

@@ -4,15 +4,10 @@ Where frames evaluate their instant they show velocities that are projected, and
 go on from none of it: the motion and its ledger would depend, in their last digits, on how often they are shown.
 """
 
-from simcli.kernels.articulation.loops import (
-    follow_natural_turns,
-    follow_turns,
-    report_applied_efforts,
-    report_rods,
-    unwrap_turns,
-)
+from simcli.kernels.articulation.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
 from simcli.kernels.articulation.projected_accelerations import project_accelerations
 from simcli.kernels.articulation.projection import project_joints
+from simcli.kernels.forces.joint_wrenches import report_applied_efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.lists import only_blocks, repeat_blocks

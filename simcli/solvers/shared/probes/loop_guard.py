@@ -26,7 +26,8 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, any_lane
+from simcli.kernels.language.vectors import any_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import delays_of
 from simcli.model.tables import Model

@@ -9,7 +9,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.report import report_orientation, report_point, report_velocity, write_pack
 from simcli.model.measures import NORM

@@ -17,7 +17,8 @@ import numpy as np
 from simcli.kernels.algebra.philox import normal_pair, philox
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.model.measures import Sensed
 from simcli.model.tables import Model
 from simcli.solvers.shared.clock import steps_before

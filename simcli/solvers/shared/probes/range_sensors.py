@@ -8,7 +8,8 @@ from simcli.kernels.articulation.kinematics import quaternion_at, upright, vecto
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.rays import distance_along, stretch_within
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, put_lane
+from simcli.kernels.language.vectors import get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.model.contact.colliders import colliders
 from simcli.model.tables import Model, ShapeKind
 from simcli.solvers.shared.probes.sensor_formulas import OWN_SIDE, motion_of_frame

@@ -10,8 +10,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.arena import any_lane, is_pack, local
+from simcli.kernels.language.vectors import any_lane, is_nan
+from simcli.kernels.memory.arena import is_pack, local
 from simcli.kernels.memory.pack_arrays import Records
 from simcli.model.measures import Reduction
 

@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.language.vectors import get_lane
 from simcli.kernels.report import put
 from simcli.solvers.shared.contacts.report import CONTACTS, ROW
 from simcli.solvers.shared.contacts.touches import SHAPE_A, SHAPE_B, add_in_lane
