@@ -30,7 +30,7 @@ from simcli.model import build_worlds
 from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
-from simcli.solvers.shared.energy_balance import ENERGY
+from simcli.solvers.output.energy_balance import ENERGY
 from simcli.spec import resolve
 
 SLOPE = 0.02  # of what stiffness leaves: its square is a hundredth

@@ -24,7 +24,7 @@ from simcli.model.phases.stretches import build_phases
 from simcli.model.state import State
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.memory import AffineCore
-from simcli.solvers.shared.host.plan import RunPlan as RunPlan_of_energies
+from simcli.solvers.base.run_plan import RunPlan as RunPlan_of_energies
 from simcli.spec import resolve
 
 CHANNELS = FEW | {"reactions"}

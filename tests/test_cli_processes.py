@@ -274,7 +274,7 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
     assert "nothing was written" in err
 
 
-COMPILER = "simcli.solvers.shared.host.solver", "compile_thoroughly"
+COMPILER = "simcli.solvers.run.solver", "compile_thoroughly"
 
 
 @pytest.mark.skipif(os.name == 'nt', reason='POSIX signals')

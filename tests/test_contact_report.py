@@ -11,7 +11,7 @@ from simcli import pipeline
 from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
 from simcli.records.integrity.verification import verify
-from simcli.solvers.shared.contacts.report import ROW, SUMMARY, crowded_text, gather, unsolved_events
+from simcli.solvers.output.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
 from simcli.spec.document.overrides import Override
 
 WORLDS = 6  # more than a pack of lanes, no multiple of it
@@ -174,7 +174,7 @@ def test_contacts_are_what_the_scene_says(whole):
 @pytest.mark.slow
 def test_a_run_that_goes_on_ends_with_the_same_bytes(asked, whole):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)  # one frame a call
+        patch.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)  # one frame a call
         assert run(asked, "cut", watch=lambda tick: tick.frames < 90).status == "stopped"
     outcome = run(asked, "cut", resume=True)
     assert 0 < outcome.first_frame < outcome.n_frames

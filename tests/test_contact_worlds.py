@@ -71,7 +71,7 @@ def test_resumed_runs_end_at_the_same_bytes(yard, monkeypatch):
     folder, asked, _ = yard
     cut = replace(asked, output=folder / "cut.h5", checkpoint_every=0.0, force=True)
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
+        patched.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)
         assert execute(cut, 20).status == "stopped"
     outcome = execute(replace(cut, resume=True, force=False))
     assert outcome.status == "done"

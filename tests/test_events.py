@@ -22,7 +22,7 @@ from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.joints.lawful import has_limit, needs_law
 from simcli.model.phases.stretches import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 from simcli.spec import resolve
 from simcli.spec.resolve import warnings
 

@@ -21,7 +21,7 @@ from simcli.model.assemble import assemble
 from simcli.model.closure.begin import begun
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 
 AGREEMENT = 1e-10  # what the project promises between devices in float64, relative to the size of each quantity
 N_WORLDS = 5  # a full pack of lanes and a rest
@@ -191,7 +191,7 @@ from types import SimpleNamespace
 from simcli.kernels.device.runtime import start_device
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 device = start_device("cpu", PRECISION, threads=1, offline_cache=False, print_kernel_asm=True)
 model = prepare(Request(Path("swing.yaml"), sets=("batch.worlds=WORLDS",))).model
 options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e6)

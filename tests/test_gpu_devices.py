@@ -29,7 +29,7 @@ from simcli.model.snapshot import Status
 from simcli.pipeline import Request, prepare
 from simcli.pipeline import solver_of as solver_of_of_solvers
 from simcli.solvers import SOLVERS, RunPlan, Stepper
-from simcli.solvers.shared.host import loop_bounds, walk
+from simcli.solvers.run import kernels_by_stage, loop_bounds
 
 N_STEPS, FRAMES = 100, 10
 
@@ -234,7 +234,7 @@ def test_a_stage_that_is_too_long_is_refused(pendulum, bounded, monkeypatch):
 def test_loops_that_end_are_counted(pendulum, bounded, monkeypatch):
     solver = solver_of(pendulum, bounded.device)
     solver.initial()
-    monkeypatch.setattr("simcli.solvers.shared.host.solver.TURNS", 1)  # of the kernel: what a loop does that is left early
+    monkeypatch.setattr("simcli.solvers.run.solver.TURNS", 1)  # of the kernel: what a loop does that is left early
     with pytest.raises(DeviceError, match="SC713"):
         solver.advance(1)
 
@@ -305,7 +305,7 @@ def test_kernels_of_one_stage_make_the_bytes_of_one_kernel(name, tmp_path, monke
     wanted = run(text, device, tmp_path)
     monkeypatch.setattr(runtime, "BY_SPIRV", ("cpu",))
     taken = []
-    monkeypatch.setattr(walk, "take_program", lambda solver, real=walk.take_program: (taken.append(solver), real(solver)))
+    monkeypatch.setattr(kernels_by_stage, "take_program", lambda solver, real=kernels_by_stage.take_program: (taken.append(solver), real(solver)))
     found = run(text, device, tmp_path)
     assert len(taken) == 3
     assert {key: value.tobytes() for key, value in found.items()} == {key: value.tobytes() for key, value in wanted.items()}

@@ -14,7 +14,7 @@ from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 NODES = sorted(MOVES)
-# Their impacts are the same stages (solvers/tree/impacts.py); that implicit steps go into them and out of them is told by
+# Their impacts are the same stages (solvers/tree/stages.py); that implicit steps go into them and out of them is told by
 # the two tests of the arm.
 ONE_OF_NODES = pytest.mark.parametrize(
     "integrator", [pytest.param(one, marks=[pytest.mark.slow] * (one != "rk4")) for one in NODES])  # fmt: skip

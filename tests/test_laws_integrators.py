@@ -9,7 +9,7 @@ from support.forward import Runner, model_of, slope
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.rotations import quat_to_matrix
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}

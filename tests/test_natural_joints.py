@@ -27,8 +27,8 @@ from simcli.model.snapshot import Status
 from simcli.model.tree.mobility import bilateral_rows, carry, type_and_motion
 from simcli.model.tree.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS as MAP_SOLVERS
-from simcli.solvers.shared.contacts.stated import stated_contacts
-from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.base.run_plan import RunPlan
+from simcli.solvers.impulses.solution import stated_contacts
 from simcli.spec.names import dofs
 
 HELD = 1e-10  # [m, 1], issue 4 asks for 1e-11 of the solver's own; poses pass through a file and a product of three

@@ -170,7 +170,7 @@ output: {every: 0.4, channels: [bodies]}
 
 GENERAL = """
 import sys
-from simcli.solvers.shared import core
+from simcli.solvers.base import core
 core.Core.polynomials = lambda self, *others: None
 from simcli.cli import main
 sys.argv = ["simcli", *{words!r}]
@@ -245,7 +245,7 @@ from simcli import pipeline
 from simcli.cli.bench.scenes import four_bars
 from simcli.kernels.device.runtime import start_device
 from simcli.solvers import SOLVERS
-from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.base.run_plan import RunPlan
 
 folder = Path(".")
 *_, (path, _) = four_bars(folder)

@@ -36,9 +36,9 @@ from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
 from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural.form import THIN
 from simcli.model.tree.directions import STABLE
+from simcli.solvers.base.integrators import GAMMA, RK4_WEIGHTS
+from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
-from simcli.solvers.shared.watch import FARTHEST_TURN
-from simcli.solvers.tree.integrators import GAMMA, RK4_WEIGHTS
 from simcli.spec import document_of_text, json_schema, load_document
 from simcli.spec.document.loader import parse_text
 from simcli.spec.document.nodes import find, parse_path, plain

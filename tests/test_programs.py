@@ -18,7 +18,7 @@ from simcli.kernels.memory.programs import GROUPS, NOBODY, Program, Registers, b
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 NOISE = 0.1  # of what worlds that are done hold

@@ -38,7 +38,7 @@ from simcli.pipeline import Request, build_model, prepare, read_scene
 from simcli.pipeline.stepping import heed_unsolved
 from simcli.records.reading.reader import open_trajectory
 from simcli.solvers import SOLVERS as WORLD_SOLVERS
-from simcli.solvers.shared.contacts.report import SUMMARY, worst_event, worst_step
+from simcli.solvers.output.contact_report import SUMMARY, worst_event, worst_step
 from simcli.spec import load_document, resolve
 
 SOLVERS = ("generalized", "maximal", "natural", "affine")
@@ -102,7 +102,7 @@ def test_a_stopped_run_goes_on_to_the_same_end(tmp_path, monkeypatch):
     assert (whole.n_frames, whole.n_steps) == (202, 401)
     cut = asked(tmp_path, "cut", *sets, checkpoint_every=0.0)
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
+        patched.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)
         assert run(cut, 100).status == "stopped"
     outcome = run(replace(cut, resume=True))
     assert (outcome.status, outcome.n_frames, outcome.n_steps) == ("done", 202, 401)
@@ -349,7 +349,7 @@ def test_a_quiet_run_tells_the_worst_step_and_fails_where_that_is_wanted(solver,
 @pytest.mark.slow
 def test_a_resumed_run_keeps_the_worst_step(tmp_path, monkeypatch):
     """Cut where the impact, by far the worst, is over."""
-    monkeypatch.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
+    monkeypatch.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)
     monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
     scene(tmp_path, STRICT, "generalized")
 

@@ -21,8 +21,8 @@ from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Unsolved
 from simcli.pipeline import sub_batches as parts_of_batch
 from simcli.pipeline.sub_batches import sub_batches_folder
-from simcli.solvers.shared.contacts.report import worst_event
-from simcli.solvers.shared.host.frame_buffers import FrameBuffers
+from simcli.solvers.output.contact_report import worst_event
+from simcli.solvers.run.frame_buffers import FrameBuffers
 from simcli.view.page import live_process
 
 PARTS = (3, 3, 1)
@@ -159,7 +159,7 @@ def test_what_a_run_tells_once_is_told_once_and_at_its_place(tmp_path, small_mem
         assert parts.unsolved == whole.unsolved
         assert not differing(committed(parts.output), committed(whole.output))
         assert digest(parts.output) == digest(whole.output)
-        monkeypatch.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
+        monkeypatch.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)
         monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
         monkeypatch.setattr("simcli.records.writing.writer.frames_per_commit", lambda *_: 1)
     with simcli.open(parts.output) as run:

@@ -93,7 +93,7 @@ def run(asked, stop_after=None):
 def stopped(asked, *after):
     """A run that is asked to stop after some numbers of frames, and goes on each time but the last."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)  # one frame a call: it sees the wish at once
+        patched.setattr("simcli.solvers.run.solver.CALL_SECONDS", 0.0)  # one frame a call: it sees the wish at once
         for k, frames in enumerate(after):
             outcome = run(replace(asked, resume=k > 0, checkpoint_every=0.0), frames)
             assert outcome.status == "stopped"

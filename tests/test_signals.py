@@ -19,7 +19,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
 from simcli.model.signals.values import piecewise, signal_values
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 from simcli.spec import resolve
 
 ROUNDING = 2e-13  # of values near one with phases of some ten radians

@@ -12,7 +12,7 @@ from support.runs import committed, differing
 import simcli
 from simcli import pipeline
 from simcli.errors import DeviceError, OutputError, SceneError, UsageError
-from simcli.solvers.shared.by_hand.stepwise import Stepwise
+from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.schema import scene as schema
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")

@@ -24,7 +24,7 @@ from simcli.pipeline import Request, prepare
 from simcli.simulation.parameter_columns import ParameterColumns
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 
 pytestmark = pytest.mark.usefixtures('packs_of_two')
 
@@ -739,7 +739,7 @@ def rooms(job, path):
     from simcli.model.signals.controlled import with_controls
     from simcli.pipeline.execution import solver_of
     from simcli.simulation.parameters import Parameters
-    from simcli.solvers.shared.host.solver import MANY_STEPS
+    from simcli.solvers.run.solver import MANY_STEPS
 
     parameters = Parameters(job, (path,), ())
     model, other = parameters.laid_out(with_controls(job.model, ()))

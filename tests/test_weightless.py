@@ -18,7 +18,7 @@ from support.weightless import LAWS, MATTER, alone, mechanisms, moving, text, te
 import simcli as package
 from simcli.errors import Exit
 from simcli.solvers import SOLVERS as MASSLESS_BODIES_SOLVERS
-from simcli.solvers.tree.integrators import STAGES
+from simcli.solvers.base.integrators import STAGES
 from simcli.spec.capabilities.joint_fields import JOINTS
 from simcli.spec.names import dofs
 

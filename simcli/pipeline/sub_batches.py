@@ -215,8 +215,8 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
 
     What was moved farthest or is worst of all worlds is that of its part, too, so that each event keeps its place.
     """
-    from simcli.solvers.shared.contacts.report import worst_event
-    from simcli.solvers.shared.start import start_events
+    from simcli.solvers.output.contact_report import worst_event
+    from simcli.solvers.run.world_events import start_events
 
     starts = {(event.code, event.world, event.joint): event for event in start_events(job.model) if event.code in _OF_START}
     worst = {code: max((event for event in events if event.code == code), key=lambda event: event.value, default=None)

@@ -1,7 +1,7 @@
 """A simulation in this process: a program steps the worlds, sets what it likes, and looks at what it likes.
 
 In: a scene, and what a program asks for. Out: arrays, and files if it asks for them. Never here: how a step is made
-(solvers/shared/by_hand/stepwise.py), printing, exits.
+(solvers/run/stepwise.py), printing, exits.
 
     process      which simulations are open in this process, and the device that they share; signals that wait
     quantities   where a quantity stands in a frame

@@ -16,7 +16,7 @@ from simcli.model.tables import Model
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import output_path
 from simcli.records.resume.checkpoint import Checkpoint, read_checkpoint, write
-from simcli.solvers.shared.by_hand.host_copy import SavedState
+from simcli.solvers.run.host_copy import SavedState
 from simcli.source_digest import code_digest
 
 _STATE = ("packs", "status", "began", "episode", "entered")

@@ -27,9 +27,9 @@ from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
 from simcli.simulation.saved import Snapshot, facts_of_job, read_snapshot, write_snapshot
 from simcli.simulation.starts import Starts, gives_all, is_state
-from simcli.solvers.shared.by_hand.on_device import view_of
-from simcli.solvers.shared.by_hand.stepwise import Stepwise
-from simcli.solvers.shared.host.solver import MANY_STEPS
+from simcli.solvers.run.host_copy import view_of
+from simcli.solvers.run.solver import MANY_STEPS
+from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
 

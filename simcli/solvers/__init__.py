@@ -14,14 +14,14 @@ between solvers, no registry and no event bus: one dictionary of classes. Never 
 from collections.abc import Callable
 from typing import Any
 
-from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.single_bodies import MaximalSolver, NaturalSolver, generalized_solver
-from simcli.solvers.shared.host.solver import Stepper
+from simcli.solvers.base.run_plan import RunPlan
+from simcli.solvers.run.single_bodies import MaximalSolver, NaturalSolver, generalized_solver
+from simcli.solvers.run.solver import Stepper
 
 
 def affine_solver(*args, **named):
     """An `AffineSolver`, which other runs need not import: a twentieth of their start."""
-    from simcli.solvers.affine.solver import AffineSolver
+    from simcli.solvers.run.affine_solver import AffineSolver
 
     return AffineSolver(*args, **named)
 

@@ -23,7 +23,7 @@ from simcli.cli.bench.work import BenchRow, BenchWork, Runs
 from simcli.errors import SimcliError
 from simcli.kernels.device.runtime import start_device
 from simcli.solvers import SOLVERS
-from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.base.run_plan import RunPlan
 
 TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.FOURBAR, BenchTask.HUMANOID, BenchTask.STACKS)
 WORLDS = (1024, 4096, 16384, 65536, 262144)

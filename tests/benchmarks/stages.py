@@ -71,7 +71,7 @@ def profile(task: str, worlds: int | None, case: int, precision: str, duration: 
     from simcli.cli.bench.bench import BenchTask, works
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers import SOLVERS
-    from simcli.solvers.shared.host.plan import RunPlan
+    from simcli.solvers.base.run_plan import RunPlan
 
     with tempfile.TemporaryDirectory() as folder:
         work = list(works(None, BenchTask(task), worlds, precision, 1, "cpu", duration, (), Path(folder)))[case]

@@ -8,8 +8,8 @@ from simcli.model import build_worlds
 from simcli.model.phases.stretches import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.shared.host.crossing_events import CrossingEvents
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.base.integrators import H
+from simcli.solvers.run.world_events import CrossingEvents
 from simcli.spec import resolve
 from support.scenes import scene
 

@@ -140,8 +140,8 @@ class Runs:
         from simcli.analysis.natural_map import natural_map
         from simcli.kernels.device.runtime import start_device
         from simcli.solvers import SOLVERS
-        from simcli.solvers.shared.contacts.stated import stated_contacts
-        from simcli.solvers.shared.host.plan import RunPlan
+        from simcli.solvers.base.run_plan import RunPlan
+        from simcli.solvers.impulses.solution import stated_contacts
 
         work = self._work
         job = replace(work, worlds=min(BENCH_WATCHED, work.worlds)).job()

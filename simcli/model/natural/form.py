@@ -28,7 +28,7 @@ from simcli.model.tree.maximal_form import FREE_SUFFIX, beside, with_damping, wi
 from simcli.model.tree.tables import Links
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
-# is taken away again by iteration, each of which leaves this part (see solvers/natural/excess.py). A point mass on an arm
+# is taken away again by iteration, each of which leaves this part (see solvers/natural/saddle.py). A point mass on an arm
 # lacks all of it.
 THIN = 1e-2
 _NOTHING = 1e-12  # second moment, relative to the largest, that is rounding

@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.potentials.bdf_history import find_regimes
-from simcli.solvers.shared import needs
+from simcli.solvers.base import needs
 
 
 @ti.func

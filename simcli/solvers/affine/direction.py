@@ -20,7 +20,7 @@ from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_slo
 from simcli.solvers.affine.drags import add_drags
 from simcli.solvers.affine.holds import add_holds
 from simcli.solvers.affine.newton import is_running
-from simcli.solvers.shared import needs
+from simcli.solvers.base import needs
 
 
 @ti.func

@@ -18,8 +18,8 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables import Model
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 
 DRAG_PARTS = 2  # of a drag: that of its point, and that of its turning
 

@@ -18,8 +18,8 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables import Array, Model
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 
 
 class Holds:

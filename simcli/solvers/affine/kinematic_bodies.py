@@ -27,7 +27,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables import Model
-from simcli.solvers.shared import needs
+from simcli.solvers.base import needs
 
 
 class AffineKinematicBodies(KinematicBodies):

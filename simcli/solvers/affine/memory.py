@@ -19,22 +19,21 @@ from simcli.model.constraints.tables import Laws
 from simcli.model.natural.form import largest_moments
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
-from simcli.solvers.affine.contact import barrier_of
+from simcli.solvers.affine.barrier import affine_ends, barrier_of
 from simcli.solvers.affine.drags import BodyDrags
-from simcli.solvers.affine.frames import affine_ends
 from simcli.solvers.affine.holds import Holds
 from simcli.solvers.affine.kinematic_bodies import AffineKinematicBodies
 from simcli.solvers.affine.newton import pulls
 from simcli.solvers.affine.programs import frame_of_affine
 from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins, affine_stores
 from simcli.solvers.affine.stages import gives, takes
-from simcli.solvers.shared.clock import ages_of
-from simcli.solvers.shared.contacts.report import ContactReport
-from simcli.solvers.shared.energy_balance import ENERGY
-from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
-from simcli.solvers.shared.probes.loop_guard import LoopGuard
-from simcli.solvers.shared.watch import HEALTH
+from simcli.solvers.base.clock import ages_of
+from simcli.solvers.base.run_plan import RunPlan
+from simcli.solvers.base.world_ends import HEALTH
+from simcli.solvers.output.accumulators import Accumulators, probed_by_feedback
+from simcli.solvers.output.contact_report import ContactReport
+from simcli.solvers.output.energy_balance import ENERGY
+from simcli.solvers.output.loop_guard import LoopGuard
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py

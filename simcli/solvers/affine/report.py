@@ -16,14 +16,14 @@ from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.kinematic_bodies import report_efforts_of_holds, report_holds
-from simcli.solvers.affine.places import place_affine
+from simcli.solvers.affine.rigid_poses import place_affine
 from simcli.solvers.affine.stages import find_multipliers
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.contacts.report import CONTACTS, put_row
-from simcli.solvers.shared.drives import add_drive_power
-from simcli.solvers.shared.energy_balance import write_energies
-from simcli.solvers.shared.probes.aside import show_joint_accelerations, show_joints, show_points, show_rods
-from simcli.solvers.shared.sampling import distances, needs_joints, place_probed, see, sensors_of
+from simcli.solvers.base import needs
+from simcli.solvers.output.contact_report import CONTACTS, put_row
+from simcli.solvers.output.energy_balance import write_energies
+from simcli.solvers.output.frame_stages import show_joint_accelerations, show_joints, show_points, show_rods
+from simcli.solvers.output.sampling import distances, needs_joints, place_probed, see, sensors_of
+from simcli.solvers.rows.drives import add_drive_power
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 

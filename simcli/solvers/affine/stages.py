@@ -20,10 +20,10 @@ from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.kinematic_bodies import follow_kinematic, give_rates
-from simcli.solvers.affine.places import place_affine
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.clock import LEAN, steps_before
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.affine.rigid_poses import place_affine
+from simcli.solvers.base import needs
+from simcli.solvers.base.clock import LEAN, steps_before
+from simcli.solvers.base.integrators import H
 
 SQRT_2 = 2.0**0.5
 

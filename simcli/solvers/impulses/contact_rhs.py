@@ -1,7 +1,10 @@
-"""What the contacts of a step aim at: gaps to reach, speeds after impacts, and their friction.
+"""What the contacts of a step aim at: gaps to reach, speeds after impacts, and the bounds of friction and of spins.
+
+Spins are torsional friction, within an interval, and rolling friction, within a disc.
 
 Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviation: heights of bounces are those of free
-flight, see `rebound`.
+flight, see `rebound`. Acary and Bourrier (2021), rolling resistance as a cone. Deviation: the bounds of spins are those of
+the normal impulse of the search before, so that each search has an interval and a disc of fixed sizes.
 """
 
 from simcli.kernels.algebra.elementary import select_parts
@@ -13,6 +16,7 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import get_lane
+from simcli.solvers.base import needs
 
 STILL = 1e-6  # [m/s], slower contacts stick
 BLURRED = 8.0  # roundings of its terms by which a gap may be off
@@ -181,3 +185,47 @@ def contact_rhs_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.templ
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         before = p.contacts.bias.load(w, c)
         p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, before.parts[1], before.parts[2]), before))
+
+
+@needs.rolling
+@ti.func
+def state_spins(c: ti.template(), w: ti.i32):
+    """Spins, on where contacts have rolling or torsional friction.
+
+    Writes: p.spins.{on, bias, compliance, impulse}, c.bound.impulses.spins
+    """
+    m = c.bound.impulses
+    s = m.problem.spins
+    k = m.contacts.collider
+    zero = c.tables.arena.zero()
+    nothing = Vec3(zero, zero, zero)
+    for n in range(whole(m.problem.stated, w, 0)):
+        s.on.store(w, n, zero)
+        s.bias.store(w, n, nothing)
+        s.compliance.store(w, n, nothing)
+        s.impulse.store(w, n, nothing)
+    m.spins.store(w, 0, zero)
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            combination = whole_of(k.contacts.combination, w, lane, n)
+            if one(k.torsional_friction, w, lane, combination) + one(k.rolling_friction, w, lane, combination) > 0.0:
+                put(s.on, w, lane, n, 1.0)
+                put(m.spins, w, lane, 0, 1.0)
+
+
+@ti.func
+def bound_spins(c: ti.template(), w: ti.i32):
+    """Bounds of the spins by the normal impulses of the solution before.
+
+    Reads:  p.contacts.impulse
+    Writes: p.{torsion, rolling}
+    """
+    m = c.bound.impulses
+    p = m.problem
+    k = m.contacts.collider
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            combination = whole_of(k.contacts.combination, w, lane, n)
+            normal = ti.max(one(p.contacts.impulse, w, lane, n).parts[0], 0.0)
+            put(p.torsion, w, lane, n, one(k.torsional_friction, w, lane, combination) * normal)
+            put(p.rolling, w, lane, n, one(k.rolling_friction, w, lane, combination) * normal)

@@ -20,7 +20,7 @@ from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill_rows
-from simcli.solvers.shared import needs
+from simcli.solvers.base import needs
 
 
 @ti.func

@@ -14,8 +14,8 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import limit_of
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import local
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import end_speed_of_lock
+from simcli.solvers.base import needs
+from simcli.solvers.rows.motions import end_speed_of_lock
 
 
 def mirrored(y: System, i):

@@ -4,12 +4,14 @@
 
 The evaluation states the problem and solves it; each correction states what is still missing at the poses that were reached,
 and solves it again along the same directions, or where a scene wants that along those of the poses reached (direction.py).
-The rows are stated by impulses/rows.py; impulses/stages.py has the stages.
+The rows are stated by impulses/rows.py; impulses/stages.py has the stages. Large scenes keep nothing dense: what their rows
+see is known beforehand (kernels/complementarity/large.py).
 
 Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: the direction is chosen for a scene, not for
 a step.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.retraction import retract
-from simcli.kernels.complementarity.large import DOFS
+from simcli.kernels.complementarity.large import DOFS, SystemPattern
 from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import System
@@ -25,17 +27,59 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.bodies.massless import holding_rows
-from simcli.model.constraints.tables import Constraints
+from simcli.model.constraints.tables import Constraints, Laws
 from simcli.model.joints.lawful import is_smooth
 from simcli.model.tables import Model
-from simcli.solvers.impulses.answer import contact_loss
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.host.large_worlds import pattern_of
-from simcli.solvers.shared.motion_work import add_late_holds
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.impulses.solution import contact_loss
+from simcli.solvers.rows.motion_work import add_late_holds
+
+# Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
+# would share lanes from about here on.
+LARGE = 360
+
+
+def is_large(models: Sequence[Model], options) -> bool:
+    """Whether the impulses of a scene are found without dense matrices.
+
+    Args:
+        models: of all phases.
+        options: of the solver.
+    """
+    linear = getattr(getattr(options, "contact", None), "linear", "dense")
+    links = models[0].links
+    apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == DOFS).all())
+    touches = any(model.contacts is not None for model in models)
+    return touches and apart and (linear == "sparse" or (linear == "auto" and DOFS * len(links.parent) >= LARGE))
+
+
+def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables) -> SystemPattern:
+    """What each row of `impulses.plan_rows` sees, by its item: a row of the system, a prescribed dof, or a law.
+
+    Args:
+        rows: (rows, 2), kinds and items.
+        laws: of the constraints.
+        system, model, tables: of the run.
+    """
+    last = tables.n_tree_dofs - 1
+    prescribed = np.flatnonzero((model.motions.kind != 0) & (tables.unknown_of_dof >= 0))
+    seen = []
+    for kind, item in rows.tolist():
+        if kind == HARD:
+            seen.append(system.seen[item])
+        elif kind == MOTION:
+            seen.append([last - tables.unknown_of_dof[prescribed[item]]])
+        elif laws.row[item] >= 0:
+            seen.append(system.seen[laws.row[item]])
+        else:
+            seen.append([last - tables.unknown_of_dof[laws.dof[item]]])
+    start = np.cumsum([0, *map(len, seen)])
+    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int))
+
 
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough

@@ -12,10 +12,9 @@ a step.
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.memory.lists import only, repeat, when, within
-from simcli.solvers.impulses.answer import take_answer
-from simcli.solvers.impulses.balls import bound_balls
-from simcli.solvers.impulses.self_stress import scale_shared, share_load
-from simcli.solvers.impulses.spins import bound_spins
+from simcli.solvers.impulses.contact_rhs import bound_spins
+from simcli.solvers.impulses.law_rows import bound_balls
+from simcli.solvers.impulses.solution import scale_shared, share_load, take_answer
 from simcli.solvers.impulses.stages import (
     begin_again,
     begin_correcting,

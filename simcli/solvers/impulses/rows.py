@@ -23,15 +23,14 @@ from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import local
-from simcli.solvers.impulses.contact_rhs import contact_rhs_again
+from simcli.solvers.base import needs
+from simcli.solvers.impulses.contact_rhs import contact_rhs_again, state_spins
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
 from simcli.solvers.impulses.mass import mirrored, row_velocity, state_mass
-from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import end_speed_of_lock, speed_of_lock
+from simcli.solvers.rows.motions import end_speed_of_lock, speed_of_lock
 
 
 @ti.func

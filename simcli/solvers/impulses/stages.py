@@ -8,15 +8,15 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.arena import local
+from simcli.solvers.base import needs
+from simcli.solvers.base.gyroscopic_torques import change_of_torque, gains_spin
+from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import BLURRED, contact_rhs, set_friction
 from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.memory import FAST, FINER
 from simcli.solvers.impulses.rows import restore_momentum, state_problem, state_rest, state_row
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.turning import change_of_torque, gains_spin
 
 
 @ti.func

@@ -15,9 +15,9 @@ from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import law_terms, split_power, state_law
 from simcli.kernels.laws.coordinate import Response, foresee
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 from simcli.solvers.natural.frame_forces import add_frame_power, idle_frames
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
 
 
 @ti.func

@@ -28,7 +28,7 @@ from simcli.kernels.rows.frames import (
     pull_sites,
     spin_in_pair,
 )
-from simcli.solvers.shared import needs
+from simcli.solvers.base import needs
 
 
 @needs.frame_pairs

@@ -16,11 +16,12 @@ and changes no position. That of generalized_alpha is in alpha/generalized_alpha
 """
 
 from simcli.kernels.memory.lists import only, only_blocks, repeat, repeat_blocks, set_registers, when
+from simcli.solvers.base.clock import prescribe_end, prescribe_frame, prescribe_start
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
-from simcli.solvers.natural.alpha.balance import ask_for_balance, is_off_balance
-from simcli.solvers.natural.alpha.forces import evaluate_forces, stiffen_rows
-from simcli.solvers.natural.alpha.generalized_alpha import (
+from simcli.solvers.natural.alpha_balance import ask_for_balance, is_off_balance
+from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
+from simcli.solvers.natural.alpha_steps import (
     ask_for_excess,
     begin_alpha,
     begin_projection,
@@ -32,17 +33,23 @@ from simcli.solvers.natural.alpha.generalized_alpha import (
     take_balance,
     take_jump,
 )
-from simcli.solvers.natural.alpha.work import begin_holds, end_holds
-from simcli.solvers.natural.contacts import meet_contacts, note_smooth, part_contacts
-from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
+from simcli.solvers.natural.alpha_work import begin_holds, end_holds
 from simcli.solvers.natural.forces import add_work
+from simcli.solvers.natural.impulse_steps import (
+    keep_answer,
+    meet_contacts,
+    note_smooth,
+    part_contacts,
+    recall_answer,
+    shows_step,
+)
 from simcli.solvers.natural.kinematic_bodies import begin_kinematic, move_kinematic_bodies
-from simcli.solvers.natural.last_step import keep_answer, recall_answer, shows_step
 from simcli.solvers.natural.memory import MAX_PLACEMENTS
 from simcli.solvers.natural.projection import (
     end_projection,
     go_to_end,
     join_forces,
+    note_paces,
     note_projection,
     split_forces,
     state_projection,
@@ -59,8 +66,15 @@ from simcli.solvers.natural.quadratic import (
     rows_not_converged,
     take_accelerations,
 )
-from simcli.solvers.natural.rotors import note_paces
-from simcli.solvers.natural.saddle import factorize_rows, filter_solution, solve_saddle
+from simcli.solvers.natural.saddle import (
+    carry_excess,
+    factorize_rows,
+    filter_solution,
+    give_excess,
+    owe_excess,
+    return_excess,
+    solve_saddle,
+)
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
@@ -75,15 +89,19 @@ from simcli.solvers.natural.stages import (
     shift_instant_multipliers,
     state_system,
 )
+from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, set_aside
+from simcli.solvers.output.sampling import sampling
 from simcli.solvers.rows.corrections import ask_for_correction, correct
-from simcli.solvers.rows.filters import filter_correction
 from simcli.solvers.rows.memory import REFINEMENTS
+from simcli.solvers.rows.motion_work import leave_kinematic, work_of_step
+from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.rows.report import later_reactions, reactions
 from simcli.solvers.rows.stages import (
     account,
     assemble_system,
     begin_system,
     fill_system,
+    filter_correction,
     find_active_set,
     find_bias,
     finish_solutions,
@@ -94,11 +112,6 @@ from simcli.solvers.rows.stages import (
     shift_multipliers,
     solve_system,
 )
-from simcli.solvers.shared.clock import prescribe_end, prescribe_frame, prescribe_start
-from simcli.solvers.shared.motion_work import leave_kinematic, work_of_step
-from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
-from simcli.solvers.shared.probes.aside import frame, go_on_from_aside, is_later, set_aside
-from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 FILTERED = (solve_saddle, filter_solution)  # a solution that has nothing of redundant rows

@@ -17,6 +17,8 @@ from simcli.kernels.rows.quadratic import (
     start_gradients,
     take_state,
 )
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 from simcli.solvers.natural.forces import (
     add_work,
     idle_coordinates,
@@ -27,8 +29,6 @@ from simcli.solvers.natural.forces import (
 )
 from simcli.solvers.natural.memory import KEPT_FORCE
 from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, regularize_rows
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
 
 
 @ti.func

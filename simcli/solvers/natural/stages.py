@@ -14,13 +14,13 @@ from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H, book_efforts
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
+from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.energy_balance import load_external
-from simcli.solvers.tree.integrators import H, book_efforts
 
 
 @ti.func

@@ -16,9 +16,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_linear_piece, find_reach
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.rows.tree_rows import turning
+from simcli.solvers.base import needs
+from simcli.solvers.rows.motion_work import motion_power
 from simcli.solvers.rows.repeat import chooses, foreseen, meets_end
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motion_work import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 

@@ -10,9 +10,9 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.sparse import get_unknown, put_unknown
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.pack_arrays import copy
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.turning import load_turns
+from simcli.solvers.base import needs
+from simcli.solvers.base.gyroscopic_torques import load_turns
+from simcli.solvers.base.integrators import H
 
 
 def is_rigid(y, w, r):

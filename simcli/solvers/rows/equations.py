@@ -12,10 +12,10 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.laws.coordinate import foresee, foresee_again
+from simcli.solvers.base import needs
 from simcli.solvers.rows.active_set import add_first_node
+from simcli.solvers.rows.motions import lock_motions
 from simcli.solvers.rows.repeat import foreseen, meets_end
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import lock_motions
 
 
 @ti.func

@@ -26,10 +26,10 @@ from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import ALL_STAGES, book_efforts
+from simcli.solvers.rows.motions import follow_motions
 from simcli.solvers.rows.repeat import JUMP, SAME_RATE
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import follow_motions
-from simcli.solvers.tree.integrators import ALL_STAGES, book_efforts
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")

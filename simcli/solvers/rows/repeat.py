@@ -16,8 +16,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import FREE, STUCK
 from simcli.kernels.memory.pack_arrays import copy
-from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
 SAME_RATE = {"float64": 1e-12, "float32": 1e-5}  # relative difference of two rates of a motion that is rounding

@@ -11,12 +11,12 @@ from simcli.kernels.memory.lists import when
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
 from simcli.kernels.rows.tree_rows import turning
+from simcli.solvers.base import needs
+from simcli.solvers.base.gyroscopic_torques import hold_turns
+from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.active_set import acceleration_of_law
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.drives import keep_before
-from simcli.solvers.shared.motion_work import add_kinematic_efforts, add_kinematic_wrenches
-from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.turning import hold_turns
+from simcli.solvers.rows.drives import keep_before
+from simcli.solvers.rows.motion_work import add_kinematic_efforts, add_kinematic_wrenches
 
 
 @ti.func

@@ -1,20 +1,27 @@
-"""Stages of steps that rows and laws constrain: equations, the active set, corrections. See tree/stages.py."""
+"""Stages of steps that rows and laws constrain: equations, the active set, corrections and their filters.
 
+Filters are second solutions of corrections, which take out of the first ones what rows contradict: stages of steps whose
+frames show the forces of corrections, and of those in natural coordinates. See tree/stages.py.
+"""
+
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import substitute
-from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep_try, leave
+from simcli.kernels.language.numbers import number
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.linear.sparse import get_unknown, substitute
+from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, hold, keep_try, leave
+from simcli.kernels.memory.arena import local
 from simcli.kernels.rows.tree_rows import measure_tree_rows
-from simcli.solvers.rows.active_set import update_active_set
-from simcli.solvers.rows.corrections import shift_multiplier
+from simcli.solvers.base import needs
+from simcli.solvers.base.gyroscopic_torques import foresee_turns
+from simcli.solvers.base.integrators import H
+from simcli.solvers.rows.active_set import law_power, update_active_set
+from simcli.solvers.rows.corrections import correct_laws, is_rigid, shift_multiplier
 from simcli.solvers.rows.equations import state_equations
-from simcli.solvers.rows.laws import account_laws, finish_try
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
-from simcli.solvers.rows.repeat import note_motions, use_again
-from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import follow_motions, keep_turns
-from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.turning import foresee_turns
+from simcli.solvers.rows.motions import follow_motions, keep_turns
+from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, use_again
 
 
 @ti.func
@@ -186,3 +193,118 @@ def count_correction(c: ti.template(), w: ti.i32):
 def not_converged(c, w):
     """The worlds whose rows were not where they shall be before the last correction."""
     return c.bound.worst.load(w, 0) > c.bound.tight
+
+
+@ti.func
+def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template(), instant: ti.i32):
+    """Powers of laws, and the jumps that they make.
+
+    Reads:  c
+    Writes: c.forces.account.power, c.bound.{velocity_jump, system.laws}
+    """
+    law_power(c, w, _span_of_power(c, stage, h), g)
+    note_jumps(c, w, stage, h, instant)
+
+
+def _span_of_power(c, stage, h):
+    """[s], of the mean powers: the step where it is of first order, else this instant (inside kernels)."""
+    if c.stages == 1:
+        return h
+    return h * ti.cast(stage == number(c, "stages"), c.tables.arena.device.real) if c.bound.repeats else 0.0
+
+
+@ti.func
+def finish_try(c: ti.template(), w: ti.i32, stage: ti.i32):
+    """Accelerations to the state, and the efforts that laws gave.
+
+    Reads:  c.bound.system
+    Writes: c.state.qdd, c.bound.system.{effort, laws.effort}
+    """
+    y = c.bound.system
+    hold_locked(c, w)
+    for n in range(c.tables.n_tree_dofs):
+        c.state.qdd.store(w, c.tables.tree_dof.at(n), y.acceleration.load(w, n))
+    _take_efforts(c, w, stage)
+
+
+@needs.locking
+def hold_locked(c, w):
+    """What holds locked dofs (inside kernels).
+
+    Writes: c.bound.system.effort
+    """
+    hold(c.bound.system, w)
+
+
+@needs.laws
+@ti.func
+def _take_efforts(c: ti.template(), w: ti.i32, stage: ti.i32):
+    """The efforts that laws gave."""
+    y = c.bound.system
+    for k in range(y.laws.n):
+        i = y.laws.unknown.at(k)
+        locked = y.laws.lock.load(w, k) != FREE
+        found = c.tables.arena.zero()
+        if i < y.n_dofs:
+            line = y.laws.push.load(w, k) - y.laws.gain.load(w, k) * y.acceleration.load(w, i)
+            found = select(locked, y.effort.load(w, i), line)
+        else:
+            found = y.force.load(w, i - y.n_dofs)
+        y.laws.effort.store(w, k, _where_chosen(c, w, stage, found, y.laws.effort.load(w, k)))
+
+
+def _where_chosen(c, w, stage, found, before):
+    return select(chooses(c, w, stage), found, before) if c.bound.repeats else found
+
+
+@ti.func
+def filter_correction(c: ti.template(), w: ti.i32):
+    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
+
+    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
+    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
+
+    Reads:  c.bound.system
+    Writes: c.bound.{first, system.load}
+    """
+    y = c.bound.system
+    for i in range(y.n):
+        c.bound.first.store(w, i, get_unknown(y.factor, w, i))
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        acts = y.free.load(w, i) != 0.0
+        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
+        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
+
+
+@ti.func
+def filter_forces(c: ti.template(), w: ti.i32):
+    """Make the forces of a correction those of both its solutions: what rows contradict moves nothing, and is no force.
+
+    Reads:  c.bound.{first, system.factor}
+    Writes: c.bound.system.{force, laws.effort}
+    """
+    y = c.bound.system
+    for r in range(y.n_rows):
+        y.force.store(w, r, y.force.load(w, r) - _contradicted(c, w, r))
+    correct_laws(c, w)
+
+
+@ti.func
+def filter_rates(c: ti.template(), w: ti.i32):
+    """The same for the forces of a correction of velocities.
+
+    Reads:  c.bound.{first, system.factor}
+    Writes: c.bound.projected
+    """
+    h = c.constants.load(w, H)
+    for r in range(c.bound.system.n_rows):
+        c.bound.projected.store(w, r, c.bound.projected.load(w, r) - _contradicted(c, w, r) / h)
+
+
+def _contradicted(c, w, r):
+    """By how much the second solution of a correction differs from the first at a row that acts (inside kernels)."""
+    y = c.bound.system
+    i = y.n_dofs + r
+    change = local(c.bound.first.load(w, i) - get_unknown(y.factor, w, i))
+    return select(y.free.load(w, i) == 0.0, change * 0.0, change)

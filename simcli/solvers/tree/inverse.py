@@ -23,9 +23,9 @@ from simcli.kernels.memory.pack_arrays import copy
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
-from simcli.solvers.tree.gyroscopes import Gyroscopes
-from simcli.solvers.tree.integrators import H
-from simcli.solvers.tree.midpoint import (
+from simcli.solvers.base.gyroscopes import Gyroscopes
+from simcli.solvers.base.integrators import H
+from simcli.solvers.base.midpoint import (
     MORE_ROUNDS,
     Midpoint,
     find_fast,
@@ -35,8 +35,8 @@ from simcli.solvers.tree.midpoint import (
     move_back,
     move_to_middle,
 )
+from simcli.solvers.tree.momenta import return_turns, take_turns_away
 from simcli.solvers.tree.stages import solve_tree
-from simcli.solvers.tree.turning_back import return_turns, take_turns_away
 
 _RETURNS = 30  # rounds from the end of a step to where it began, each better by the turn in a step
 _MOST_ROUNDS = 40  # of efforts and middles

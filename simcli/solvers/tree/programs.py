@@ -16,10 +16,32 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 """
 
 from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
+from simcli.solvers.base.integrators import (
+    combine_slopes,
+    keep_slopes,
+    keep_start,
+    move_to_end,
+    move_to_node,
+    move_with_both,
+)
+from simcli.solvers.base.midpoint import (
+    MORE_ROUNDS,
+    find_fast,
+    is_fast,
+    is_faster,
+    keep_fast,
+    move_again,
+    move_back,
+    move_to_middle,
+)
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
+from simcli.solvers.output.energy_balance import load_external
+from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, set_aside
+from simcli.solvers.output.probes import probe_step
+from simcli.solvers.output.sampling import sampling
 from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
-from simcli.solvers.rows.filters import filter_correction, filter_forces, filter_rates
+from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
@@ -29,6 +51,9 @@ from simcli.solvers.rows.stages import (
     assemble_system,
     count_correction,
     fill_system,
+    filter_correction,
+    filter_forces,
+    filter_rates,
     find_active_set,
     find_bias,
     finish_prescribed,
@@ -41,42 +66,20 @@ from simcli.solvers.rows.stages import (
     shift_multipliers,
     solve_system,
 )
-from simcli.solvers.shared.energy_balance import load_external
-from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
-from simcli.solvers.shared.probes.aside import frame, go_on_from_aside, is_last_step, is_later, set_aside
-from simcli.solvers.shared.probes.measures import probe_step
-from simcli.solvers.shared.sampling import sampling
-from simcli.solvers.tree.impacts import forget_contacts, is_smooth_step, select_impulse_worlds
-from simcli.solvers.tree.integrators import (
-    combine_slopes,
-    keep_slopes,
-    keep_start,
-    move_to_end,
-    move_to_node,
-    move_with_both,
-)
-from simcli.solvers.tree.midpoint import (
-    MORE_ROUNDS,
-    find_fast,
-    is_fast,
-    is_faster,
-    keep_fast,
-    move_again,
-    move_back,
-    move_to_middle,
-)
-from simcli.solvers.tree.momenta import adding, noting
+from simcli.solvers.tree.momenta import adding, end_turns, forget_carriers, noting, turn_base, turn_carriers
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
     begin_evaluation,
     follow,
     foresee_torques,
+    forget_contacts,
     impulses_not_converged,
+    is_smooth_step,
     place_links,
+    select_impulse_worlds,
     solve_tree,
 )
-from simcli.solvers.tree.turning_back import end_turns, forget_carriers, turn_base, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),

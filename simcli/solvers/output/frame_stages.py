@@ -1,0 +1,159 @@
+"""Stages of frames: the list of a frame, of which each solver gives the steps, and what frames show of bodies and joints.
+
+What steps go on from, and frames overwrite, is set aside before a frame is worked out, and put back before the next step.
+Where frames evaluate their instant they show velocities that are projected, and forces and signals of that instant. Steps
+go on from none of it: the motion and its ledger would depend, in their last digits, on how often they are shown.
+"""
+
+from simcli.kernels.articulation.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
+from simcli.kernels.articulation.projected_accelerations import project_accelerations
+from simcli.kernels.articulation.projection import project_joints
+from simcli.kernels.forces.joint_wrenches import report_applied_efforts
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.lists import only_blocks, repeat_blocks
+from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.report import report_bodies, report_points
+from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
+from simcli.solvers.base.world_ends import watch
+from simcli.solvers.output.contact_report import report_contacts
+
+
+class Aside:
+    """Copies of arrays.
+
+    Args:
+        c: core of a run whose frames evaluate their instant.
+        arena: of the same worlds.
+
+    Attributes:
+        arrays: that frames write and steps read, of plain numbers.  copies: of them.
+        n_driven, driven: numbers that signals drive, where a step closes the account of what they did (ledger.py).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, c, arena: Arena):
+        self.arrays = list(c.forces.account.arrays)
+        if c.constrained:
+            self.arrays += [c.bound.system.laws.effort, c.bound.system.laws.lock]
+        if c.is_natural:
+            self.arrays += [c.state.qd, c.bound.impulse, c.bound.owes, c.bound.system.force]
+        self.copies = [arena.array(array.n_items) for array in self.arrays]
+        self.n_driven = c.signals.n_routes if c.closes_every_step else 0
+        self.driven = arena.array(self.n_driven)
+
+
+@needs.frames_aside
+@ti.func
+def set_aside(c: ti.template(), w: ti.i32):
+    """Keep what the next step goes on from, where a frame begins.
+
+    Writes: c.aside
+    """
+    for k in ti.static(range(len(c.aside.arrays))):
+        copy(c.aside.copies[k], c.aside.arrays[k], c.aside.arrays[k].n_items, w)
+    for n in range(c.aside.n_driven):
+        c.aside.driven.store(w, n, c.signals.rows.load(w, c.signals.row.at(n)))
+
+
+@needs.frames_aside
+@ti.func
+def go_on_from_aside(c: ti.template(), w: ti.i32):
+    """Go on from it, whatever frames have shown.
+
+    Reads:  c.aside
+    Writes: what was set aside
+    """
+    for k in ti.static(range(len(c.aside.arrays))):
+        copy(c.aside.arrays[k], c.aside.copies[k], c.aside.arrays[k].n_items, w)
+    for n in range(c.aside.n_driven):
+        c.signals.rows.store(w, c.signals.row.at(n), c.aside.driven.load(w, n))
+
+
+def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
+    """The list of a frame.
+
+    Args:
+        c: core of the run.
+        step: stages of each step.
+        start, end: of the frame of the start, which has no step; after the last step of any other.
+    """
+    turning = _follow_natural_loops if c.is_natural and c.is_quadratic else _follow_loops
+    turns = (turning,) if c.constrained and c.loops.n_turns else ()
+    shows = (report_contacts,) if c.touches else ()
+    last = (only_blocks(is_last_step, *shows),) if shows else ()
+    steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
+    return steps, only_blocks(is_start, *start, *shows), only_blocks(is_later, *end)
+
+
+@ti.func
+def _follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+
+
+@ti.func
+def _follow_natural_loops(c: ti.template(), w: ti.i32):
+    """The same, in steps that need no poses."""
+    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
+
+
+@ti.func
+def end_step(c: ti.template(), w: ti.i32):
+    """Worlds that end with this step, and its number."""
+    watch(c, w)
+    c.now.store(w, "step", c.now.load(w, "step") + 1)
+
+
+def has_steps(c, w):
+    """Whether the frame has steps that are still to be taken (of a block)."""
+    return c.now.load(w, "step") < c.now.load(w, "steps")
+
+
+def is_last_step(c, w):
+    """Whether this step ends at the frame (of a block)."""
+    return c.now.load(w, "step") + 1 == c.now.load(w, "steps")
+
+
+def is_start(c, w):
+    """Whether the frame shows the start of the run (of a block)."""
+    return c.now.load(w, "steps") == 0
+
+
+def is_later(c, w):
+    """Whether the frame ends steps (of a block)."""
+    return c.now.load(w, "steps") != 0
+
+
+def show_bodies(c, w):
+    """Poses and velocities of bodies (inside kernels)."""
+    report_bodies(c.tables, c.state, c.rows, w)
+
+
+def show_points(c, w):
+    """Points of bodies (inside kernels)."""
+    report_points(c.tables, c.state, c.rows, w)
+
+
+def show_joints(c, w):
+    """Coordinates of joints, as the poses of bodies show them (inside kernels)."""
+    project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
+    unwrap_turns(c.loops, c.state.q, w)
+
+
+def show_joint_accelerations(c, w):
+    """Accelerations of joints, likewise (inside kernels)."""
+    project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
+
+
+def show_rods(c, w):
+    """Rods that close loops (inside kernels)."""
+    report_rods(c.loops, c.rows, w)
+    _report_applied(c, w)
+
+
+@needs.joint_wrenches
+def _report_applied(c, w):
+    report_applied_efforts(c.loops, c.forces.joint_wrenches, c.rows, w)

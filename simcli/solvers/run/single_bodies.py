@@ -1,0 +1,159 @@
+"""Solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates.
+
+Another form of the model (model/tree/maximal_form.py, model/natural/form.py) goes under the constrained steps of
+solvers/rows/memory.py: the mass matrix is that of single bodies, and limits, drives and friction act on coordinates that
+are rows. What closes a loop makes no difference.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.kernels.device.runtime import Device
+from simcli.model.joints.combined import combined
+from simcli.model.natural.bases import natural_q
+from simcli.model.natural.form import natural_form
+from simcli.model.phases.stretches import representatives
+from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.state import State
+from simcli.model.tables import Model
+from simcli.model.tree.maximal_form import maximal_form
+from simcli.solvers.base.run_plan import RunPlan
+from simcli.solvers.run.core import TREE
+from simcli.solvers.run.engine import Engine
+from simcli.solvers.run.frame_buffers import NOWHERE
+from simcli.solvers.run.solver import Stepper
+
+if TYPE_CHECKING:
+    from simcli.model.phases.stretches import Phase
+
+_COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
+               "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FormedPhase:
+    """A phase whose model takes its other form when it is asked for: there may be thousands.
+
+    Attributes:
+        phase: in the form of the scene.
+        form, start: see `SingleBodySolver`.
+    """
+
+    phase: "Phase"
+    form: Callable[[Model, State], Model]
+    start: State
+
+    @property
+    def step(self) -> int:
+        """Number of the first step that it is for."""
+        return self.phase.step
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What changed, a line per event."""
+        return self.phase.texts
+
+    @property
+    def model(self) -> Model:
+        """Its tables."""
+        return self.form(combined(self.phase.model), self.start)
+
+
+class SingleBodySolver:
+    """Steps all worlds of a model in another form; else as `Stepper`.
+
+    Args:
+        form: makes it from a model and where everything is.
+        model, options, plan, device, phases, engine: as of `Stepper`.
+
+    Attributes:
+        status: (W,), Status of each world.
+        row_label: names of the constraint rows.
+        compile_seconds: [s], wall time of the call that compiled.
+    """
+
+    def __init__(self, form: Callable[[Model, State], Model], model: Model, options, plan: RunPlan, device: Device,
+                 phases: "Sequence[Phase]" = (), engine: Engine = TREE):
+        self.model, self.form, whole = model, form, combined(model)
+        start = State.of(whole)
+        standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]
+        later = [FormedPhase(phase, form, start) for phase in phases]
+        self.stepper = Stepper(form(whole, start), options, plan, device, later, engine, standing)
+        self.row_label = self.stepper.row_label
+
+    @property
+    def status(self) -> np.ndarray:
+        """(W,), Status of each world."""
+        return self.stepper.status
+
+    @property
+    def compile_seconds(self) -> float | None:
+        """[s], wall time of the call that compiled."""
+        return self.stepper.compile_seconds
+
+    def suggest_frames(self) -> int:
+        """Frames per `advance` call that keep a call short."""
+        return self.stepper.suggest_frames()
+
+    def initial(self) -> FrameBlock:
+        """Frame 0."""
+        return self.shown(self.stepper.initial())
+
+    def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `Stepper`."""
+        return self.shown(self.stepper.advance(n_frames, places))
+
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values and times of all rows of measures, as of `Stepper`."""
+        return self.stepper.measured()
+
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """All that the frames to come depend on, besides the model and the number of steps."""
+        return self.stepper.state_arrays()
+
+    def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
+        """Go on from `state_arrays` of another run, which had made n_steps steps."""
+        self.stepper.restore(arrays, n_steps)
+
+    def formed(self, model: Model) -> Model:
+        """A model of the scene in the form of the steps, at its own initial state."""
+        whole = combined(model)
+        return self.form(whole, State.of(whole))
+
+    def shown(self, block: FrameBlock) -> FrameBlock:
+        """A block without the columns of added joints, and with the natural coordinates that the scene chooses."""
+        for name, count in _COORDINATES.items():
+            if name in block.columns:
+                block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.model, count)])
+        if self.model.naturals is not None and "frames/body_q" in block.columns:
+            block.columns["frames/natural_q"] = natural_q(self.model, block.columns["frames/body_q"])
+        block.events[:] = [self.named(event) for event in block.events]
+        return block
+
+    def named(self, event: Event) -> Event:
+        """An event that names a joint of the scene, or none."""
+        return event if event.joint < self.model.n_joints else replace(event, joint=-1)
+
+
+def generalized_solver(model: Model, *args, **named) -> Stepper | SingleBodySolver:
+    """A solver in joint coordinates; combinations are coordinates of their own, which frames do not show.
+
+    Args:
+        model: of the scene.
+        *args, **named: as of `Stepper`.
+    """
+    if model.combinations.name:
+        return SingleBodySolver(_as_it_is, model, *args, **named)
+    return Stepper(model, *args, **named)
+
+
+def _as_it_is(model: Model, _start: State) -> Model:
+    return model
+
+
+MaximalSolver = partial(SingleBodySolver, maximal_form)
+NaturalSolver = partial(SingleBodySolver, natural_form)
