@@ -41,9 +41,9 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from simcli.analysis.mechanics.evaluate import eval_ik as eval_ik
     from simcli.analysis.mechanics.evaluate import state_at as state_at
     from simcli.analysis.worlds.world_table import WorldTable
-    from simcli.model.batch.selection import BodyFlags as BodyFlags
-    from simcli.model.state import State as State
-    from simcli.model.tables import Model
+    from simcli.model.joints.selection import BodyFlags as BodyFlags
+    from simcli.model.joints.state import State as State
+    from simcli.model.tables.model import Model
     from simcli.records.reading.reader import Trajectory as Trajectory
     from simcli.records.reading.result_reader import Results as Results
     from simcli.simulation.simulation import Simulation as Simulation
@@ -84,7 +84,7 @@ def load(path: "str | PathLike[str]", sets: "Sequence[str]" = ()) -> "tuple[Mode
         SceneError: the scene or an override is invalid, or its solver does not support a part of it.
     """
     from simcli.arguments import path_given, texts_of
-    from simcli.model.state import State
+    from simcli.model.joints.state import State
     from simcli.pipeline import build_model, read_scene
 
     model = build_model(*read_scene(path_given("load", path), texts_of("sets", sets)), worlds=None)
@@ -137,10 +137,10 @@ def sweep(path: "str | PathLike[str]", folder: "str | PathLike[str] | None" = No
 
 _LATE = {
     "ArticulationView": "simcli.analysis.mechanics.articulation_view",
-    "BodyFlags": "simcli.model.batch.selection",
+    "BodyFlags": "simcli.model.joints.selection",
     "Results": "simcli.records.reading.result_reader",
     "Simulation": "simcli.simulation.simulation",
-    "State": "simcli.model.state",
+    "State": "simcli.model.joints.state",
     "Trajectory": "simcli.records.reading.reader",
     "eval_fk": "simcli.analysis.mechanics.evaluate",
     "eval_ik": "simcli.analysis.mechanics.evaluate",

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from simcli.analysis.drift import Drift
     from simcli.analysis.expectations import Verdict
     from simcli.model.measures import Measures
-    from simcli.model.phases.stretches import Phase
+    from simcli.model.phases import Phase
     from simcli.model.snapshot import Unsolved
-    from simcli.model.tables import Model
+    from simcli.model.tables.model import Model
     from simcli.spec import Document, SceneSpec
     from simcli.spec.document.overrides import Override
 
@@ -120,7 +120,7 @@ class Job:
 
     def _driven(self) -> "Iterator[str]":
         """Efforts of the drives and motions of the joints that are written."""
-        from simcli.model.batch.selection import choose_written
+        from simcli.model.joints.selection import choose_written
 
         output, joints = self.spec.output, self.model.joints
         if {"joints", "state"}.isdisjoint(self.channels):

@@ -27,7 +27,7 @@ from test_affine_steps import Run
 import simcli as package
 from simcli.errors import Exit, SimcliError
 from simcli.model import build_worlds
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.output.energy_balance import ENERGY

@@ -18,10 +18,10 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.bdf_history import extrapolate_laws
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.model.affine.rows import energies_of
-from simcli.model.natural.form import natural_form
-from simcli.model.phases.stretches import build_phases
-from simcli.model.state import State
+from simcli.model.forms.affine_energy import energies_of
+from simcli.model.forms.natural_form import natural_form
+from simcli.model.joints.state import State
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.base.run_plan import RunPlan as RunPlan_of_energies

@@ -29,9 +29,9 @@ from simcli.analysis.states.portions import frame_range
 from simcli.errors import UsageError
 from simcli.kernels.device.runtime import start_device
 from simcli.model.assemble import assemble
+from simcli.model.joints.tree_kinematics import link_poses
 from simcli.model.snapshot import Status
-from simcli.model.tables import LinkKind
-from simcli.model.tree.reference import link_poses
+from simcli.model.tables.model import LinkKind
 from simcli.pipeline import build_model, read_scene
 from simcli.solvers.tree.inverse import StepAlgorithms
 from simcli.spec.schema.expect import ExpectSpec

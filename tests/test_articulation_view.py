@@ -12,8 +12,8 @@ from support.robots import apart, crew, members, place, robots, shaken
 import simcli as package
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.state import State
-from simcli.model.tables import JointKind
+from simcli.model.joints.state import State
+from simcli.model.tables.model import JointKind
 
 ArticulationView = package.ArticulationView
 

@@ -17,10 +17,10 @@ from simcli.errors import UsageError
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build
 from simcli.model.assemble import assemble
-from simcli.model.batch import edit
-from simcli.model.batch.groups import Filters, find_group
-from simcli.model.state import State
-from simcli.model.tables import JointKind
+from simcli.model.groups import Filters, find_group
+from simcli.model.joints import edit
+from simcli.model.joints.state import State
+from simcli.model.tables.model import JointKind
 from simcli.spec import resolve
 
 ArticulationView = package.ArticulationView

@@ -21,9 +21,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
 from simcli.kernels.memory.arena import Arena
 from simcli.model import build
-from simcli.model.affine.switched_off import affine_form
-from simcli.model.contact.surfaces import surfaces
-from simcli.model.state import State
+from simcli.model.bodies.surfaces import surfaces
+from simcli.model.forms.affine_inputs import affine_form
+from simcli.model.joints.state import State
 from simcli.solvers import RunPlan
 from simcli.solvers.affine.memory import AffineCore
 from simcli.spec import resolve

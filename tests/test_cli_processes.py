@@ -269,7 +269,7 @@ def stopped(folder, number, where, what, work, most):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED),
                                              (signal.SIGUSR1, Exit.STOPPED)])  # fmt: skip
 def test_a_signal_ends_the_preparation(tmp_path, number, code):
-    found, err = stopped(tmp_path, number, "simcli.model.phases.stretches", "build_phases", IN_PYTHON, BY_THREAD)
+    found, err = stopped(tmp_path, number, "simcli.model.phases", "build_phases", IN_PYTHON, BY_THREAD)
     assert found == code
     assert "nothing was written" in err
 

@@ -14,7 +14,7 @@ from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.device.runtime import start_device
 from simcli.kernels.language import ti
 from simcli.model import build_worlds
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
 from simcli.spec import load_document, resolve
 
 CUBE = "v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\nf 1 2 3 4\nf 5 6 7 8\n"

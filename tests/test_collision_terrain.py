@@ -14,8 +14,8 @@ from support.supports import reach
 from simcli import rotations as rot
 from simcli.cli.process import run_command
 from simcli.errors import Exit
-from simcli.model.contact.overlaps import SLIGHT_OVERLAP, find_overlaps
-from simcli.model.tables import ShapeKind
+from simcli.model.bodies.overlaps import SLIGHT_OVERLAP, find_overlaps
+from simcli.model.tables.model import ShapeKind
 
 KINDS = tuple(SHAPES)
 N = 64  # worlds

@@ -14,10 +14,9 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build_worlds
-from simcli.model.closure import close
-from simcli.model.closure.continuation import newton
-from simcli.model.phases.stretches import build_phases
-from simcli.model.tree import links
+from simcli.model.closure import loop_problem, newton
+from simcli.model.joints import links
+from simcli.model.phases import build_phases
 from simcli.spec import resolve
 from simcli.spec.batches import passes
 from simcli.spec.values.varied import DivergedError, Varied
@@ -201,7 +200,7 @@ def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
     whole = build_worlds(document, spec)
     assert not whole.start.lacks
     for size in (1, 3):
-        monkeypatch.setattr(close, "_PORTION", size)
+        monkeypatch.setattr(loop_problem, "_PORTION", size)
         monkeypatch.setattr(links, "_PORTION", size)
         some = build_worlds(document, spec)
         assert_same(whole, some)
@@ -216,8 +215,8 @@ def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
 def test_worlds_that_stand_alike_are_measured_once(path, monkeypatch):
     """Masses tell how fast links turn, but not where they are."""
     measured = []
-    chart_at = close.chart_at
-    monkeypatch.setattr(close, "chart_at", lambda model, q: measured.append(len(q)) or chart_at(model, q))
+    chart_at = loop_problem.chart_at
+    monkeypatch.setattr(loop_problem, "chart_at", lambda model, q: measured.append(len(q)) or chart_at(model, q))
     text = TURNS.replace("q: 0.1, ", "")  # at the dead centre, where the loop is closed
     document = scene(f"{text}{batch_of({path: (0.01, 0.02)}, 40)}")
     model = build_worlds(document, resolve(document))
@@ -228,8 +227,8 @@ def test_worlds_that_stand_alike_are_measured_once(path, monkeypatch):
 def test_where_a_search_ends_is_not_measured_again(monkeypatch):
     """Worlds that travel: the next search begins there, and so do the velocities."""
     measured = []
-    chart_at = close.chart_at
-    monkeypatch.setattr(close, "chart_at", lambda model, q: measured.append(q.tobytes()) or chart_at(model, q))
+    chart_at = loop_problem.chart_at
+    monkeypatch.setattr(loop_problem, "chart_at", lambda model, q: measured.append(q.tobytes()) or chart_at(model, q))
     document = scene(f"{TURNS}{batch_of({'joints.shaft.q': (0.1, 0.9)}, 40)}")
     assert not build_worlds(document, resolve(document)).start.lacks
     of_all = [q for q in measured if len(q) == max(map(len, measured))]

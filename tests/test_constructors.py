@@ -16,8 +16,8 @@ import pytest
 import simcli
 from simcli import rotations as rot
 from simcli.errors import DeviceMemoryError, Fault, OutputError, SceneError, SimcliError, UsageError, Where
-from simcli.model.natural import constructors as con
-from simcli.model.natural.constructors import Basis
+from simcli.model.forms import natural_coordinates as con
+from simcli.model.forms.natural_coordinates import Basis
 from simcli.simulation.given import fitting_numbers
 from simcli.sweeps import in_python
 

@@ -22,11 +22,11 @@ from simcli.kernels.collision.tables import Collider
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
+from simcli.model.bodies.colliders import MOST_CORNERS, colliders
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import mesh_properties
-from simcli.model.contact.colliders import MOST_CORNERS, colliders
 from simcli.model.signals.csv_table import CsvError, read_grid
-from simcli.model.tables import ShapeKind
+from simcli.model.tables.model import ShapeKind
 from simcli.solvers import SOLVERS
 from simcli.spec import resolve
 from simcli.spec.names import dofs

@@ -13,7 +13,7 @@ from support.scenes import faults_of
 from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study
 from simcli.analysis.rest.statics import Statics
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.pipeline import read_scene
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 

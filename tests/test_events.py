@@ -19,8 +19,8 @@ import simcli as package
 from simcli.kernels.memory.arena import Arena
 from simcli.model import build
 from simcli.model.constraints.build import constraints_of, stated_alike
-from simcli.model.joints.lawful import has_limit, needs_law
-from simcli.model.phases.stretches import build_phases, differences, first_step, representatives
+from simcli.model.constraints.lawful import has_limit, needs_law
+from simcli.model.phases import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.base.integrators import STAGES
 from simcli.spec import resolve
@@ -364,7 +364,7 @@ def test_models_of_phases_are_those_built_one_by_one():
 def test_events_that_change_numbers_share_the_work(monkeypatch):
     """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
     import simcli.spec.capabilities.solver_fields as capabilities
-    from simcli.model.phases import stretches as phases
+    from simcli.model import phases
 
     calls = {"check_capabilities": 0, "build_together": 0, "build_worlds": 0}
 

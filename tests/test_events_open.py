@@ -18,7 +18,7 @@ from test_simulation import run as run_of_delays
 
 import simcli
 from simcli.errors import UsageError
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import document_of_text, resolve

@@ -20,7 +20,7 @@ from support.solver_modes import MODES
 from simcli.analysis.rest.spectrum import MasslessError, ModeKind, modes_of
 from simcli.analysis.rest.statics import WIDTH, _slope
 from simcli.model.from_scene import build, build_worlds
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec.document.scene_file import document_of_text

@@ -222,7 +222,7 @@ def test_what_is_below_taichis_public_interface_is_taken_from_one_file():
         ("simcli", {"typer", "numpy", "h5py", "taichi", "pydantic", "yaml"}),
         ("simcli.cli.app", {"numpy", "h5py", "taichi", "pydantic", "yaml", "rich", "matplotlib"}),
         ("simcli.spec", {"h5py", "taichi"}),
-        ("simcli.model.tables", {"h5py", "taichi", "pydantic", "yaml"}),
+        ("simcli.model.tables.model", {"h5py", "taichi", "pydantic", "yaml"}),
         ("simcli.records.reading.reader", {"taichi", "pydantic", "yaml"}),
         ("simcli.pipeline", {"h5py", "taichi", "pydantic", "yaml"}),
     ],

@@ -25,7 +25,7 @@ from simcli.exchange.mjcf import sensors
 from simcli.exchange.mjcf.attributes import CARRIED_ATTRIBUTES, LOST_ATTRIBUTES, LOST_DEFAULTS, LOST_ELEMENTS
 from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
 from simcli.spec import resolve
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 

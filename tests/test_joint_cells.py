@@ -36,7 +36,7 @@ import simcli
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.joint_types import TYPES
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
@@ -213,7 +213,7 @@ def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
 
 
 LINES = {  # file: a line that is there, and what is added behind it
-    "model/tables.py": [("    UNIVERSAL_PRISMATIC = 18\n", "    SOCKET = 19\n    SLIDER_BALL = 20\n")],
+    "model/tables/model.py": [("    UNIVERSAL_PRISMATIC = 18\n", "    SOCKET = 19\n    SLIDER_BALL = 20\n")],
     "joint_types.py": [
         ('    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),\n',
          '    "socket": TypeEntry("AAA", Coordinates.QUATERNION),\n'

@@ -30,7 +30,7 @@ from simcli.kernels.language.compilations import kernels_noted
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.model.assemble import assemble
-from simcli.model.tables import JointKind
+from simcli.model.tables.model import JointKind
 from simcli.solvers import SOLVERS
 
 SCENE = """

@@ -25,7 +25,7 @@ from simcli.kernels.laws import coordinate
 from simcli.kernels.laws.coordinate import bound_law, constant_law, damper_law, drag_law, servo_law, torsion_law, turn_law
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.phases.beginning import Beginning
+from simcli.model.tables.start_tables import Beginning
 from simcli.solvers import SOLVERS
 from simcli.solvers.rows.active_set import NEWTON_CHOICES
 from simcli.spec.capabilities.joint_fields import JOINTS, SUPPORTED_FIELDS

@@ -29,7 +29,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.runs import run
 from simcli.errors import Exit
 from simcli.model import build_worlds
-from simcli.model.tree.explicit import stiff_damping
+from simcli.model.constraints.stiff_damping import stiff_damping
 from simcli.pipeline import Request, build_model, prepare, read_scene
 from simcli.spec.auto import FIRST_CHOICE
 from simcli.spec.capabilities.joint_fields import JOINTS

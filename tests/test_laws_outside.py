@@ -22,9 +22,9 @@ import simcli
 from simcli import rotations as rot
 from simcli.model import build
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Form
-from simcli.model.phases.stretches import build_phases
-from simcli.model.tree.reference import body_poses
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

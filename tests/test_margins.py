@@ -24,9 +24,9 @@ from simcli import rotations as rot
 from simcli.exchange.importing import import_model
 from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
+from simcli.model.bodies.colliders import colliders
 from simcli.model.bodies.hull import convex_hull
-from simcli.model.contact.colliders import colliders
-from simcli.model.contact.surfaces import surfaces
+from simcli.model.bodies.surfaces import surfaces
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import load_document, resolve
 

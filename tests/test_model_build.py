@@ -9,9 +9,9 @@ from support.scenes import scene
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build, build_worlds
-from simcli.model.batch.param_units import param_unit
-from simcli.model.tables import WORLD, DriveMode, JointKind, Model
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.param_units import param_unit
+from simcli.model.tables.model import WORLD, DriveMode, JointKind, Model
 from simcli.spec import resolve
 from simcli.spec.batches import passes
 

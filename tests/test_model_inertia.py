@@ -17,11 +17,11 @@ from simcli.model import describe
 from simcli.model.assemble import assemble
 from simcli.model.bodies.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh, weld
+from simcli.model.constraints.mobility import body_jacobian, loop_ranks
 from simcli.model.joints.catalogue import CATALOGUE
-from simcli.model.mechanism import JointInput, Mechanism
-from simcli.model.tables import WORLD, ShapeKind
-from simcli.model.tree.mobility import body_jacobian, loop_ranks
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.mechanism import JointInput, Mechanism
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.model import WORLD, ShapeKind
 from simcli.spec.checks.mechanism import physics
 
 EXACT = 1e-13  # relative, some hundred roundings

@@ -19,13 +19,13 @@ from simcli.errors import SceneError
 from simcli.joint_types import ONE_COORDINATE
 from simcli.model import build, build_worlds
 from simcli.model.assemble import assemble
-from simcli.model.bodies.massless import least_inertia
+from simcli.model.constraints.massless import least_inertia
 from simcli.model.joints import catalogue as joints
-from simcli.model.joints import rows
+from simcli.model.joints import joint_rows
 from simcli.model.joints.catalogue import CATALOGUE, RowKind
-from simcli.model.tables import WORLD, JointKind, LinkKind
-from simcli.model.tree.links import can_invert
-from simcli.model.tree.reference import body_poses, dof_inertia
+from simcli.model.joints.links import can_invert
+from simcli.model.joints.tree_kinematics import body_poses, dof_inertia
+from simcli.model.tables.model import WORLD, JointKind, LinkKind
 from simcli.spec import resolve
 from simcli.spec.names import dofs
 
@@ -97,11 +97,11 @@ class Placed:
         return self.q[n_linear] if self.entry.kind == JointKind.SCREW else 0.0
 
     def gradient(self):
-        gradients = [rows.row_gradient(row, self.X_a, self.X_b, self.com_a, self.com_b) for row in self.rows]
+        gradients = [joint_rows.row_gradient(row, self.X_a, self.X_b, self.com_a, self.com_b) for row in self.rows]
         return np.array(gradients).reshape(-1, 12)
 
     def columns(self):
-        return rows.motion_columns(self.entry, self.motion, self.q, self.X_a, self.X_b, self.com_b)
+        return joint_rows.motion_columns(self.entry, self.motion, self.q, self.X_a, self.X_b, self.com_b)
 
     def allowed(self):
         """Twists of both bodies: motion as one rigid body, and the motion axes."""
@@ -177,7 +177,7 @@ def test_gradients_are_the_rates_of_the_residuals(name, axes):
 
         for row in listed:
             rate = (moved(1, row) - moved(-1, row)) / (2 * STEP)
-            exact = rows.row_gradient(row, placed.X_a, placed.X_b, placed.com_a, placed.com_b) @ twist
+            exact = joint_rows.row_gradient(row, placed.X_a, placed.X_b, placed.com_a, placed.com_b) @ twist
             assert abs(rate - exact) < DIFFERENCE * (1 + abs(exact))
 
 

@@ -6,7 +6,7 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build, build_worlds
-from simcli.model.tables import DriveMode
+from simcli.model.tables.model import DriveMode
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.names import dofs
 

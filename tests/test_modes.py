@@ -19,9 +19,9 @@ from simcli.analysis.rest.spectrum import ModeKind
 from simcli.analysis.rest.statics import NoEquilibriumError, Statics
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
-from simcli.model.natural.form import natural_form
-from simcli.model.state import State
-from simcli.model.tree.maximal_form import maximal_form
+from simcli.model.forms.maximal_form import maximal_form
+from simcli.model.forms.natural_form import natural_form
+from simcli.model.joints.state import State
 from simcli.pipeline import build_model
 from simcli.solvers import RunPlan, Stepper
 from simcli.spec import resolve

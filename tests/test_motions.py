@@ -19,7 +19,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
 from simcli.model.signals.prescribed import prescribed
-from simcli.model.signals.tables import Driven, MotionKind
+from simcli.model.tables.signal_tables import Driven, MotionKind
 from simcli.spec import resolve
 
 ROUNDING = 1e-14

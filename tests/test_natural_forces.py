@@ -17,13 +17,13 @@ from support.scenes import faults_of
 
 import simcli
 from simcli import rotations as rot
-from simcli.model.affine.forms import Forms
-from simcli.model.natural import constructors as con
-from simcli.model.natural.constructors import Basis
-from simcli.model.natural.form import natural_form
-from simcli.model.natural.pushes import pushes_of
-from simcli.model.state import State
-from simcli.model.tree.unknowns import tree_dofs
+from simcli.model.forms import natural_coordinates as con
+from simcli.model.forms.frame_pairs import pushes_of
+from simcli.model.forms.natural_coordinates import Basis
+from simcli.model.forms.natural_form import natural_form
+from simcli.model.forms.polynomials import Forms
+from simcli.model.joints.elimination import tree_dofs
+from simcli.model.joints.state import State
 
 STEPS = (4e-3, 2e-3, 1e-3)
 DURATION = 0.4

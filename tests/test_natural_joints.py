@@ -22,10 +22,10 @@ from simcli import pipeline
 from simcli import rotations as rot
 from simcli.analysis.natural_map import natural_map
 from simcli.cli.bench import contact as bench_contact
-from simcli.model.joints.rows import motion_columns
+from simcli.model.constraints.mobility import bilateral_rows, carry, type_and_motion
+from simcli.model.joints.joint_rows import motion_columns
+from simcli.model.joints.tree_kinematics import body_poses, body_twists
 from simcli.model.snapshot import Status
-from simcli.model.tree.mobility import bilateral_rows, carry, type_and_motion
-from simcli.model.tree.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS as MAP_SOLVERS
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.impulses.solution import stated_contacts

@@ -15,11 +15,11 @@ from support.process import simcli as command
 
 import simcli
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Form
-from simcli.model.natural.form import natural_form
-from simcli.model.natural.quadratic import quadratic_of
-from simcli.model.state import State
-from simcli.model.tree.unknowns import unknown_of_dof
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.forms.natural_form import natural_form
+from simcli.model.forms.quadratic_rows import quadratic_of
+from simcli.model.joints.elimination import unknown_of_dof
+from simcli.model.joints.state import State
 
 SCENES = Path(simcli.__file__).parents[1] / "scenes"
 ROUNDING = 1e-12  # of numbers of order 1, a few terms each

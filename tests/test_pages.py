@@ -34,8 +34,8 @@ from simcli.kernels.barrier.advance import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
 from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
 from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
-from simcli.model.natural.form import THIN
-from simcli.model.tree.directions import STABLE
+from simcli.model.forms.maximal_form import STABLE
+from simcli.model.forms.natural_form import THIN
 from simcli.solvers.base.integrators import GAMMA, RK4_WEIGHTS
 from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN

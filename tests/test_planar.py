@@ -14,7 +14,7 @@ from simcli.errors import SceneError
 from simcli.model import build
 from simcli.model.constraints.build import constraints_of
 from simcli.model.describe import freedom
-from simcli.model.tables import JointKind
+from simcli.model.tables.model import JointKind
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.expansion import planes
 from simcli.spec.resolve import warnings

@@ -18,7 +18,7 @@ from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import Exit, FileError, OutputError, SceneError
 from simcli.model import build
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents import chunks
 from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets, recordable, selected
 from simcli.records.contents.model_columns import COLUMNS, LEFT_OUT, NAME_SCALES

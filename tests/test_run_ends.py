@@ -32,8 +32,8 @@ from simcli.cli.runs.run import exit_code
 from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.errors import Exit, SceneError
 from simcli.job import Outcome
+from simcli.model.constraints.gimbals import ADVICE, LOCKED, gimbal_locks
 from simcli.model.snapshot import Unsolved
-from simcli.model.tree.gimbals import ADVICE, LOCKED, gimbal_locks
 from simcli.pipeline import Request, build_model, prepare, read_scene
 from simcli.pipeline.stepping import heed_unsolved
 from simcli.records.reading.reader import open_trajectory

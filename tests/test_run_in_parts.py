@@ -17,8 +17,8 @@ from simcli.cli.runs.live_view import LiveView
 from simcli.errors import DeviceMemoryError, Exit, OutputError
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.memory import storage
-from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Unsolved
+from simcli.model.tables.start_tables import Beginning
 from simcli.pipeline import sub_batches as parts_of_batch
 from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.solvers.output.contact_report import worst_event

@@ -21,7 +21,7 @@ import simcli as package
 from simcli import pipeline
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -19,7 +19,7 @@ from simcli.analysis import channels
 from simcli.analysis.channels import locate_channel
 from simcli.errors import Exit, OutputError, SceneError
 from simcli.model import build
-from simcli.model.batch.selection import choose_selection, owners
+from simcli.model.joints.selection import choose_selection, owners
 from simcli.model.measures import measures_of
 from simcli.records.contents import layout
 from simcli.records.contents.select import selection

@@ -18,7 +18,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.signals.values import piecewise, signal_values
+from simcli.model.signals.signal_values import piecewise, signal_values
 from simcli.solvers.base.integrators import STAGES
 from simcli.spec import resolve
 

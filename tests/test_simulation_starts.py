@@ -735,7 +735,7 @@ def rooms(job, path):
     """For a path that may be set: what gives the model with other values, and the stepper that has to take its tables."""
     from dataclasses import replace
 
-    from simcli.model.phases.stretches import Phase
+    from simcli.model.phases import Phase
     from simcli.model.signals.controlled import with_controls
     from simcli.pipeline.execution import solver_of
     from simcli.simulation.parameters import Parameters

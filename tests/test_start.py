@@ -26,14 +26,14 @@ from support.starting import (
 import simcli
 from simcli.model import build_worlds
 from simcli.model.closure.chart import moved
-from simcli.model.closure.close import LoopProblem
 from simcli.model.closure.gradients import gradients
-from simcli.model.closure.least import least_motion
+from simcli.model.closure.loop_problem import LoopProblem
+from simcli.model.closure.spans import least_motion
 from simcli.model.constraints.build import constraints_of, stated_alike
-from simcli.model.constraints.tables import Form
-from simcli.model.phases.stretches import build_phases
-from simcli.model.state import State
-from simcli.model.tree.reference import body_poses
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.joints.state import State
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.auto import FIRST_CHOICE, SECOND
 

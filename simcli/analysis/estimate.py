@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simcli.model.closure.begin import has_bounds, has_rows
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import frame_bytes
 from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays

@@ -17,7 +17,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     linear           linear systems on patterns that all worlds share
     collision        contacts of shapes: poses in, one table of contacts per world out
     complementarity  impulses of joints, limits, drives and frictional contacts
-    potentials       energies of affine bodies with their gradient and Hessian, from the rows of model/affine/rows.py
+    potentials       energies of affine bodies with their gradient and Hessian, from the rows of model/forms/affine_energy.py
     barrier          barrier contact: surfaces that never meet, by an energy that grows without bound as they come near
     report           from device state to frames: poses, twists, energies and reactions of one frame
     algorithms_core  what evaluates the rigid-body algorithms on the device: its memory, its kernels

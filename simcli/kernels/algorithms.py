@@ -21,7 +21,7 @@ from simcli.kernels.language.backend import program
 from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import Ints, PackArray, Shared
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables.model import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
 CPU_SLOTS, GPU_SLOTS = 64, 1 << 16

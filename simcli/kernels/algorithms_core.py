@@ -18,7 +18,7 @@ from simcli.kernels.language.vectors import put_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, put, report_bodies, write_pack
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 
 class AlgorithmsCore:

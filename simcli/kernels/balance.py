@@ -17,9 +17,9 @@ from simcli.kernels.device.runtime import Device
 from simcli.kernels.linear.entries import mass_entries, row_entries
 from simcli.kernels.memory.arena import Arena
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Form
-from simcli.model.tables import Model
-from simcli.model.tree.unknowns import tree_dofs
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.joints.elimination import tree_dofs
+from simcli.model.tables.model import Model
 
 _SLOTS = 256  # states that scratch memory is for; more of them take turns
 

@@ -22,8 +22,8 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, report_bodies, report_wrenches
 from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_loops
 from simcli.kernels.rows.tree_rows import measure_tree_rows
-from simcli.model.joints.lawful import drives_by_law
-from simcli.model.tables import Model
+from simcli.model.constraints.lawful import drives_by_law
+from simcli.model.tables.model import Model
 
 
 class Core:

@@ -5,16 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model.bodies.tables import Bodies
-from simcli.model.forces.tables import no_bushings
-from simcli.model.joints.combinations import no_combinations, no_held_sums
-from simcli.model.joints.tables import Dofs, Joints, Mimics
-from simcli.model.mechanism import DOF_DEFAULTS, BodyInput, JointInput, Mechanism
-from simcli.model.phases.beginning import AsDrawn
-from simcli.model.signals.tables import no_inputs, no_motions, no_signals
-from simcli.model.tables import Array, DriveMode, Model
-from simcli.model.tree.links import build_links, spread, stack_worlds
-from simcli.model.tree.topology import depth_first
+from simcli.model.joints.links import build_links, spread, stack_worlds
+from simcli.model.joints.mechanism import DOF_DEFAULTS, BodyInput, JointInput, Mechanism
+from simcli.model.joints.topology import depth_first
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.force_tables import no_bushings
+from simcli.model.tables.joint_tables import Dofs, Joints, Mimics, no_combinations, no_held_sums
+from simcli.model.tables.model import Array, DriveMode, Model
+from simcli.model.tables.signal_tables import no_inputs, no_motions, no_signals
+from simcli.model.tables.start_tables import AsDrawn
 
 
 def assemble(mechanism: Mechanism) -> Model:

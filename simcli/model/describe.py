@@ -8,11 +8,11 @@ from collections.abc import Container
 
 import numpy as np
 
-from simcli.model.batch.selection import choose_selection, owners
-from simcli.model.contact.pairs import idle_shapes
+from simcli.model.bodies.contact_pairs import idle_shapes
+from simcli.model.constraints.mobility import bilateral_rows, loop_ranks
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
-from simcli.model.tables import WORLD, JointKind, Model
-from simcli.model.tree.mobility import bilateral_rows, loop_ranks
+from simcli.model.joints.selection import choose_selection, owners
+from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.spec.names.patterns import Pattern
 
 _QUATERNION = ("qx", "qy", "qz", "qw")

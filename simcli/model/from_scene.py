@@ -7,15 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import Where
-from simcli.model.affine.stiffness import read_affine
 from simcli.model.assemble import assemble
-from simcli.model.batch.gather import Worlds, worlds_of
-from simcli.model.batch.join import join
-from simcli.model.batch.param_units import param_unit
-from simcli.model.batch.selection import choose_written
-from simcli.model.bodies.body_inputs import ShapeReader, read_bodies
-from simcli.model.bodies.points import read_points, refuse_clashes
-from simcli.model.bodies.refusals import (
+from simcli.model.bodies.body_inputs import ShapeReader, read_bodies, read_points, refuse_clashes
+from simcli.model.bodies.contact_pairs import read_contacts, refuse_flat
+from simcli.model.body_refusals import (
     refuse_massless,
     refuse_not_representable,
     refuse_points,
@@ -23,32 +18,32 @@ from simcli.model.bodies.refusals import (
     refuse_vanishing,
 )
 from simcli.model.closure.begin import assembly_of, begun, refuse_start
-from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
 from simcli.model.forces.coupling import read_couplings, read_holds
-from simcli.model.forces.drag import read_drags
 from simcli.model.forces.spring import read_springs
-from simcli.model.forces.torque import add_torques
-from simcli.model.forces.torsion import add_torsions
-from simcli.model.forces.wrench import read_wrenches
+from simcli.model.forces.torque import add_torques, add_torsions
+from simcli.model.forces.wrench import read_drags, read_wrenches
+from simcli.model.forms.affine_inputs import read_affine
+from simcli.model.forms.beside_axis import refuse_beside
+from simcli.model.forms.maximal_form import refuse_differing
+from simcli.model.forms.natural_coordinates import read_naturals
+from simcli.model.initial_state import mark_named, read_start
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.gears import read_gears
 from simcli.model.joints.joint_inputs import JointReader, read_dofs
+from simcli.model.joints.mechanism import JointInput, Mechanism
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import JointInput, Mechanism
-from simcli.model.natural.bases import read_naturals
-from simcli.model.natural.straight import refuse_beside
-from simcli.model.phases.named import mark_named
-from simcli.model.phases.start import read_start
-from simcli.model.sensors.reading import read_sensors
+from simcli.model.joints.selection import choose_written
+from simcli.model.joints.topology import Step, depth_first, placing_order
+from simcli.model.param_units import param_unit
+from simcli.model.sensor_inputs import read_sensors
 from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
-from simcli.model.signals.values import read_signals
-from simcli.model.tables import WORLD, Array, JointKind, Model
-from simcli.model.tree.directions import refuse_differing
-from simcli.model.tree.placing import placing_order
-from simcli.model.tree.topology import Step, depth_first
+from simcli.model.signals.signal_values import read_signals
+from simcli.model.tables.join import join
+from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.worlds import Worlds, worlds_of
 from simcli.spec import resolve
 from simcli.spec.batches.batch import (
     PathColumn,

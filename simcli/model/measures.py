@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-from simcli.model.tables import WORLD, Model
+from simcli.model.tables.model import WORLD, Model
 from simcli.spec.names.channel_names import SCALARS, split_name
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.expect import StopSpec

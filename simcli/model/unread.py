@@ -6,7 +6,7 @@ another. Where no rule here says that nothing reads a value, it is read.
     parameters          the values whose expressions name them, through other parameters, defaults and keyframes, too
     starts              what holds of them (spec/expansion/starts.py)
     signals             those that drive something or are named (spec/names/signal_readers.py)
-    materials, pairs    of shapes that can touch, what no entry of `contact.pairs` says (model/contact/numbers.py)
+    materials, pairs    of shapes that can touch, what no entry of `contact.pairs` says (model/bodies/contact_numbers.py)
     shapes              those that can touch, that are looked at, or that give their body its mass
     joints              what acts on joints that are on at some time
     all                 what an event at the start sets is not read as written
@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 
 from simcli.errors import Fault
-from simcli.model.contact.numbers import is_material_read, is_pair_read
+from simcli.model.bodies.contact_numbers import is_material_read, is_pair_read
 from simcli.model.from_scene import build_together
-from simcli.model.phases.stretches import EARLY
-from simcli.model.tables import WORLD, Model
+from simcli.model.phases import EARLY
+from simcli.model.tables.model import WORLD, Model
 from simcli.spec.batches.batch import values_of_world, world_columns
 from simcli.spec.batches.worlds import dependent_leaves, tree_with_ranks
 from simcli.spec.checks.runs.events import events_are_tried, in_time

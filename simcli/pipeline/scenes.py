@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from simcli.errors import FileError, SceneError, SimcliWarning, UsageError
 
 if TYPE_CHECKING:
-    from simcli.model.phases.stretches import Phase
-    from simcli.model.tables import Model
+    from simcli.model.phases import Phase
+    from simcli.model.tables.model import Model
     from simcli.spec import Document, SceneSpec
     from simcli.spec.document.overrides import Override
     from simcli.spec.document.scene_file import HeldScene
@@ -83,7 +83,7 @@ def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | N
     Raises:
         SceneError: the scene makes no mechanism, at the start or after an event.
     """
-    from simcli.model.phases.stretches import build_phases
+    from simcli.model.phases import build_phases
 
     try:
         phases = build_phases(document, spec, worlds, tries_all)

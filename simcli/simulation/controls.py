@@ -11,8 +11,8 @@ from simcli.kernels.device.dlpack import is_lent_by, lent_array
 from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
-from simcli.model.signals.tables import SignalKind
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import SignalKind
 from simcli.simulation.given import NOT_LENT, fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first

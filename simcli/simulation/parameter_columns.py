@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.errors import SceneError
-from simcli.model.phases.stretches import differences, with_columns
-from simcli.model.tables import Model
+from simcli.model.phases import differences, with_columns
+from simcli.model.tables.model import Model
 
 # Tables, and columns of dofs, at whose change more is done than numbers are written: worlds may end, or positions jump.
 _WATCHED = {"motions", "signals", "feedback", "inputs", "contacts", "joints", "limit_lower", "limit_upper"}

@@ -1,6 +1,6 @@
 """Numbers of a scene that a program sets while it runs, by dotted path, the same for all worlds or one for each.
 
-What is set is what an event of the scene could set, by the same rules (model/phases/stretches.py): numbers and flags of what
+What is set is what an event of the scene could set, by the same rules (model/phases.py): numbers and flags of what
 acts during the run. Which of them will be set is told when the simulation opens, because memory is laid out for them.
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from simcli.errors import SceneError, UsageError
 from simcli.job import Job
-from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
-from simcli.model.phases.jumps import HINT, jump_between
-from simcli.model.phases.stretches import aligned, differences, fixed_differences, started_from, with_columns
+from simcli.model.phase_events import HINT, jump_between
+from simcli.model.phases import aligned, differences, fixed_differences, started_from, with_columns
 from simcli.model.signals.controlled import with_controls
-from simcli.model.tables import Model
+from simcli.model.tables.join import NO_WORLD_AXIS
+from simcli.model.tables.model import Model
 from simcli.model.unread import unread_paths, why_unread
 from simcli.simulation.parameter_columns import ParameterColumns
 from simcli.spec.batches.batch import path_column, taken_from, value_of_world, values_of_world, world_columns

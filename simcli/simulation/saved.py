@@ -12,7 +12,7 @@ import numpy as np
 
 from simcli.errors import FileError, OutputError, UsageError
 from simcli.job import Failure, Job
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import output_path
 from simcli.records.resume.checkpoint import Checkpoint, read_checkpoint, write

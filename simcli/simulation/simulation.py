@@ -12,10 +12,10 @@ import numpy as np
 from simcli.arguments import by_name, flag_given, path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Request
-from simcli.model.phases.stretches import Phase, widened
+from simcli.model.phases import Phase, widened
 from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among

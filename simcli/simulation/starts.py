@@ -8,12 +8,12 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
-from simcli.model.batch.join import model_of_worlds
 from simcli.model.closure.begin import assembly_of, begins_anywhere, begun
+from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
-from simcli.model.phases.beginning import Beginning
-from simcli.model.phases.start import MOST_ANGLE, far_angles
-from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tables.join import model_of_worlds
+from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.start_tables import Beginning
 from simcli.simulation.given import fitting_numbers
 from simcli.spec.names.channel_names import canonical, split_name
 from simcli.spec.values.ranks import Rank

@@ -21,7 +21,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
 from simcli.view.drawing.parts import HERE, UPRIGHT, Drawing, Item, Strand
 from simcli.view.motion import RecordedMotion, bounds

@@ -7,8 +7,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.channels import ChannelSource, check_worlds
 from simcli.errors import UsageError
-from simcli.model.tables import Model
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.view.drawing.parts import Drawing, Viewpoint
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch

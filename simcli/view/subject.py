@@ -13,7 +13,7 @@ from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build_worlds, world_table
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 from simcli.view.drawing.parts import Item
 
 AROUND = 32  # corners of a circle: off by 0.5 % of the radius

@@ -10,9 +10,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.natural_map import natural_map
 from simcli.errors import UsageError
-from simcli.model.contact.colliders import colliders
-from simcli.model.tables import WORLD, DriveMode, JointKind, Model, ShapeKind
-from simcli.model.tree.reference import body_poses, body_twists
+from simcli.model.bodies.colliders import colliders
+from simcli.model.joints.tree_kinematics import body_poses, body_twists
+from simcli.model.tables.model import WORLD, DriveMode, JointKind, Model, ShapeKind
 
 JOINTS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.FIXED, JointKind.FREE, JointKind.D6)
 GEOMS = {ShapeKind.PLANE: "plane", ShapeKind.SPHERE: "sphere", ShapeKind.BOX: "box", ShapeKind.CAPSULE: "capsule"}

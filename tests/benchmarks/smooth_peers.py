@@ -13,7 +13,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.cli.bench.work import mean_seconds
 from simcli.errors import UsageError
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.tables.model import WORLD, JointKind, Model
 
 MUJOCO_INTEGRATORS = {"semi_implicit": "Euler", "rk4": "RK4"}
 COMMON_JOINTS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.FIXED)

@@ -39,7 +39,7 @@ REVERTS = {
     "A1": Revert("efforts on free and distance joints were dropped", "kernels/forces/columns.py",
                  "self.wrenches, self.joint_wrenches, self.drags, self.grav", "self.wrenches, self.drags, self.grav",
                  "pushed and wrenches and moreau and -0"),
-    "A2": Revert("loops closed on another branch than the drawn one", "model/closure/continuation/assembly.py",
+    "A2": Revert("loops closed on another branch than the drawn one", "model/closure/assembly.py",
                  "q = np.where(closer.spread(self.todo & writes, closer.group_of_q), wishes.drawn, self.problem.q)",
                  "q = self.problem.q",
                  "branch_of_its_drawing and rk4"),

@@ -11,8 +11,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import SkylineMatrix
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.contact.surfaces import surfaces
-from simcli.model.phases.stretches import build_phases
+from simcli.model.bodies.surfaces import surfaces
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 from support.intersections import crosses

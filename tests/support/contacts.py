@@ -9,8 +9,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.contact.colliders import colliders
-from simcli.model.tree.link_frames import link_points
+from simcli.model.bodies.colliders import colliders
+from simcli.model.joints.tree_kinematics import link_points
 from simcli.spec import load_document, resolve
 
 SHAPES = {

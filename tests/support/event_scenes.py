@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 from support.forward import CHANNELS

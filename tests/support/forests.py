@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.mechanism import JointInput, Mechanism
-from simcli.model.tables import WORLD
+from simcli.model.joints.mechanism import JointInput, Mechanism
+from simcli.model.tables.model import WORLD
 from support.random_models import (
     SCALAR_TYPES,
     TREE_TYPES,

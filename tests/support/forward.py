@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model import build_worlds
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.base.integrators import H

@@ -598,7 +598,7 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
         "test_methods_and_odd_ends_are_found",
         "test_modules_are_not_searched_at_a_start[simcli.solvers]",
         "test_opening_a_room_loads_no_more_than_it_needs[simcli.cli.app-banned1]",
-        "test_opening_a_room_loads_no_more_than_it_needs[simcli.model.tables-banned3]",
+        "test_opening_a_room_loads_no_more_than_it_needs[simcli.model.tables.model-banned3]",
         "test_opening_a_room_loads_no_more_than_it_needs[simcli.pipeline-banned5]",
         "test_opening_a_room_loads_no_more_than_it_needs[simcli.records.reading.reader-banned4]",
         "test_opening_a_room_loads_no_more_than_it_needs[simcli.spec-banned2]",

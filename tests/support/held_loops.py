@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from simcli.model.phases.stretches import build_phases
+from simcli.model.phases import build_phases
 from simcli.spec import resolve
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 from support.device import live_device

@@ -4,8 +4,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import JointEntry, Row, RowKind
+from simcli.model.joints.joint_rows import _orbit, _turn_directions
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.joints.rows import _orbit, _turn_directions
 
 _Array = np.ndarray
 

@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE, KINDS_ALONG_ROWS, RIBLE_ENTRIES
-from simcli.model.tables import DriveMode, LinkKind, Model
+from simcli.model.tables.model import DriveMode, LinkKind, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.tables.model import WORLD, JointKind, Model
 
 POSES = (JointKind.FREE, JointKind.DISTANCE)
 

@@ -5,8 +5,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
-from simcli.model.mechanism import BodyInput, JointInput, Mechanism
-from simcli.model.tables import WORLD, Model
+from simcli.model.joints.mechanism import BodyInput, JointInput, Mechanism
+from simcli.model.tables.model import WORLD, Model
 from simcli.spec.names.dofs import ROWS_ONLY
 
 TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE_ENTRIES, *ROWS_ONLY))

@@ -7,10 +7,10 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.mechanism import Mechanism
-from simcli.model.state import State
-from simcli.model.tables import JointKind
-from simcli.model.tree import reference
+from simcli.model.joints import tree_kinematics
+from simcli.model.joints.mechanism import Mechanism
+from simcli.model.joints.state import State
+from simcli.model.tables.model import JointKind
 from support.forests import plant, reverse, vary_all
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, random_q
 
@@ -65,9 +65,9 @@ def shaken(model, seed=3):
 
 def place(model, state):
     """Poses and twists by the reference in numpy."""
-    R, x = reference.body_poses(model, state.joint_q)
+    R, x = tree_kinematics.body_poses(model, state.joint_q)
     state.body_q[...] = np.moveaxis(rot.make_pose(x, rot.matrix_to_quat(R)), 0, 1)
-    twists = reference.body_twists(model, state.joint_q, state.joint_qd)
+    twists = tree_kinematics.body_twists(model, state.joint_q, state.joint_qd)
     state.body_qd[...] = np.moveaxis(np.concatenate(twists, -1), 0, 1)
 
 

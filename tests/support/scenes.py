@@ -41,7 +41,7 @@ def faults_of(text: str, start: str = "", folder: Path | None = None) -> list[tu
         start: what stands before it.
         folder: as of `scene`.
     """
-    from simcli.model.phases.stretches import build_phases
+    from simcli.model.phases import build_phases
 
     try:
         document = scene(start + text, folder)

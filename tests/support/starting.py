@@ -7,10 +7,10 @@ import yaml
 
 from simcli import rotations as rot
 from simcli.model import build_worlds
-from simcli.model.joints.rows import row_gradient
-from simcli.model.tables import WORLD, JointKind
-from simcli.model.tree.mobility import bilateral_rows, body_jacobian
-from simcli.model.tree.reference import body_poses
+from simcli.model.constraints.mobility import bilateral_rows, body_jacobian
+from simcli.model.joints.joint_rows import row_gradient
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.model import WORLD, JointKind
 from simcli.spec import resolve
 from support.joint_rows import row_residual
 from support.scenes import scene

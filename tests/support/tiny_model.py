@@ -4,14 +4,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcli.model.bodies.tables import Bodies, Points, Shapes
-from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
-from simcli.model.joints.combinations import no_combinations, no_held_sums
-from simcli.model.joints.tables import Dofs, Joints, Mimics
-from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
-from simcli.model.tables import JointKind, Model, ShapeKind
-from simcli.model.tree.tables import Links
+from simcli.model.tables.body_tables import Bodies, Points, Shapes
+from simcli.model.tables.force_tables import Cables, Springs, Wrenches, no_bushings
+from simcli.model.tables.joint_tables import Dofs, Joints, Links, Mimics, no_combinations, no_held_sums
+from simcli.model.tables.model import JointKind, Model, ShapeKind
+from simcli.model.tables.signal_tables import no_inputs, no_motions, no_signals
 from simcli.records.contents.layout import axes_of, selected
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])

@@ -25,7 +25,7 @@ def _is_bounded(*values) -> bool:
 
 
 def _has_effort(model) -> bool:
-    from simcli.model.signals.tables import Driven
+    from simcli.model.tables.signal_tables import Driven
 
     return _any(model.joint_f) or bool(np.any(model.inputs.column == Driven.JOINT_F))
 
@@ -66,7 +66,7 @@ def note_run(solver: str, model, options) -> None:
         model: of the scene.
         options: of the scene's section `solver`.
     """
-    from simcli.model.tables import JointKind
+    from simcli.model.tables.model import JointKind
 
     notes.add(("integrator", solver, str(getattr(options, "integrator", ""))))
     for kind in set(model.joints.kind.tolist()):
@@ -80,8 +80,8 @@ def note_run(solver: str, model, options) -> None:
 
 def note_shapes(model) -> None:
     """Note the pairs of kinds of shapes that can touch in a model."""
-    from simcli.model.contact.pairs import PAIR_ORDER
-    from simcli.model.tables import ShapeKind
+    from simcli.model.bodies.contact_pairs import PAIR_ORDER
+    from simcli.model.tables.model import ShapeKind
 
     if len(model.contacts.touching) <= MOST_SHAPES:
         a, b = (model.shapes.kind[index] for index in model.contacts.pairs[:2])
@@ -109,9 +109,9 @@ def wanted() -> set[Note]:
     """
     from simcli.cli.app import COMMANDS
     from simcli.errors import Exit
-    from simcli.model.contact.pairs import PAIR_ORDER
+    from simcli.model.bodies.contact_pairs import PAIR_ORDER
     from simcli.model.joints.catalogue import CATALOGUE
-    from simcli.model.tables import JointKind, ShapeKind
+    from simcli.model.tables.model import JointKind, ShapeKind
     from simcli.spec.capabilities.joint_fields import JOINTS
     from simcli.spec.capabilities.solver_fields import CONTACT
     from simcli.spec.forces import FORCES as FORCE_SPECS

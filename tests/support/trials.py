@@ -75,7 +75,7 @@ def coordinate_errors(model, found, wanted):
 
     A screw's angle counts its turns, because its advance tells them.
     """
-    from simcli.model.tables import JointKind
+    from simcli.model.tables.model import JointKind
 
     joints, errors = model.joints, {}
     for j in np.flatnonzero(joints.is_tree):

@@ -6,10 +6,10 @@ import numpy as np
 
 from simcli.analysis.mechanics.evaluate import bench_of, eval_fk, eval_ik
 from simcli.analysis.mechanics.view_data import ViewData
-from simcli.model.batch.groups import Filters, find_group
-from simcli.model.batch.selection import BodyFlags
-from simcli.model.state import State
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.groups import Filters, find_group
+from simcli.model.joints.selection import BodyFlags
+from simcli.model.joints.state import State
+from simcli.model.tables.model import Array, JointKind, Model
 from simcli.spec.names.patterns import Pattern
 
 

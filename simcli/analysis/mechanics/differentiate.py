@@ -19,7 +19,7 @@ from simcli import rotations as rot
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import UsageError
 from simcli.model.signals.splines import spline_derivatives
-from simcli.model.tables import LinkKind, Model
+from simcli.model.tables.model import LinkKind, Model
 
 _Array = np.ndarray
 # Degree and fewest samples. The second derivative of a quintic spline is of fourth order in the distance of the samples,

@@ -11,7 +11,7 @@ from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, loop_j
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.joints.anchors import written_child_anchors
-from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tables.model import WORLD, Array, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.results import ResultAxes, result_axes
 

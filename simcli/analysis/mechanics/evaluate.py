@@ -12,9 +12,9 @@ import numpy as np
 
 from simcli.arguments import whole_number
 from simcli.errors import UsageError
-from simcli.model.batch.selection import BodyFlags, flagged, owners
-from simcli.model.state import State
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.joints.selection import BodyFlags, flagged, owners
+from simcli.model.joints.state import State
+from simcli.model.tables.model import Array, JointKind, Model
 
 if TYPE_CHECKING:
     from simcli.kernels.device.runtime import Device

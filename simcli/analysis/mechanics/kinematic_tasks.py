@@ -8,9 +8,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, of_kind, of_worlds
 from simcli.analysis.states.portions import States
-from simcli.model.batch.selection import BodyFlags
 from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.joints.selection import BodyFlags
+from simcli.model.tables.model import Array, JointKind, Model
 from simcli.records.reading.results import ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for

@@ -5,8 +5,8 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device
-from simcli.model.signals.tables import Driven, acting_feedback
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import Driven, acting_feedback
 
 _Array = np.ndarray
 CALL_STATES = 1 << 16  # states of one call on a model whose worlds differ, idle seats included

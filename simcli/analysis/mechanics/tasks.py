@@ -17,9 +17,9 @@ import numpy as np
 
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
-from simcli.model.batch.selection import BodyFlags, choose_selection, flagged
 from simcli.model.joints.catalogue import TYPE_NAME
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.joints.selection import BodyFlags, choose_selection, flagged
+from simcli.model.tables.model import Array, JointKind, Model
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes

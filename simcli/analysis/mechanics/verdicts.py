@@ -5,7 +5,7 @@ import numpy as np
 from simcli.analysis.states.portions import States
 from simcli.model.closure.begin import has_rows
 from simcli.model.closure.postures import gaps_at, joint_of_row
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 _OPEN = 1e-6  # [m, rad, 1] gap that is told: far above what loops of a run drift by, and what a table's decimals leave
 

@@ -6,9 +6,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.mechanics.evaluate import chosen_worlds
 from simcli.analysis.mechanics.view_shape import ViewShape
-from simcli.model.batch.edit import with_column
-from simcli.model.state import State, middle_of_limits
-from simcli.model.tables import WORLD, Array, Model
+from simcli.model.joints.edit import with_column
+from simcli.model.joints.state import State, middle_of_limits
+from simcli.model.tables.model import WORLD, Array, Model
 
 STATE_AXES = {"joint_q": "q", "joint_qd": "qd", "joint_f": "qd", "body_q": "body", "body_qd": "body"}
 TABLE_AXES = {"bodies": "body", "joints": "joint", "dofs": "qd"}

@@ -3,9 +3,9 @@
 import numpy as np
 
 from simcli.model.assemble import labels
-from simcli.model.batch.groups import Group
+from simcli.model.groups import Group
 from simcli.model.joints.catalogue import POSES
-from simcli.model.tables import Array, Model
+from simcli.model.tables.model import Array, Model
 
 
 class ViewShape:

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.analysis.diff.labelled import Labelled
 from simcli.model.closure.limits import has_bounds
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables.model import JointKind, Model
 from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 
 if TYPE_CHECKING:

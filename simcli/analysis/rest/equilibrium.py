@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 
 BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at
 AS_IT_IS = 1e-6  # likewise, of a state that is taken as it stands: numbers of a scene have some six digits

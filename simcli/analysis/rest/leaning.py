@@ -30,7 +30,7 @@ from simcli.analysis.rest.holding import balancing_forces, held_of
 from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics
 from simcli.analysis.rest.touching import ROWS, RestContacts, cone_forces
 from simcli.errors import UsageError
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 
 TOUCHING_GAP = 1e-6  # typical lengths, gap of shapes that touch: numbers of a scene have some six digits
 _NEARLY = 1e-4  # part of the loads that may be out of balance where contacts are held

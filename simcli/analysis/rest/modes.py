@@ -19,11 +19,11 @@ from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Form
-from simcli.model.signals.tables import Driven, MotionKind, SignalKind
-from simcli.model.state import State
-from simcli.model.tables import Array, DriveMode, JointKind, Model
-from simcli.model.tree.maximal_form import maximal_form
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.forms.maximal_form import maximal_form
+from simcli.model.joints.state import State
+from simcli.model.tables.model import Array, DriveMode, JointKind, Model
+from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
 from simcli.spec import Document
 
 _CODE = "SC607"

@@ -21,7 +21,7 @@ from simcli.analysis.rest.spectrum import split_by_inertia
 from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
-from simcli.model.tables import Array, Model
+from simcli.model.tables.model import Array, Model
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching
 

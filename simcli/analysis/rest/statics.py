@@ -21,10 +21,10 @@ from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.finder import ContactFinder
 from simcli.kernels.device.runtime import Device
-from simcli.model.constraints.places import start_angles
+from simcli.model.constraints.row_places import start_angles
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
-from simcli.model.signals.tables import acting_feedback
-from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.signal_tables import acting_feedback
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
 # Of the longest row: a shorter one is rounding, as those across an oblique plane of a loop. `gradients` of model/closure

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.collision.finder import FoundContacts
-from simcli.model.tables import Array, Model
+from simcli.model.tables.model import Array, Model
 
 ROWS = 6  # of a contact: normal, two tangents, about the normal, two about tangents
 _PARTS = ((1, 3), (3, 4), (4, 6))  # of s, each bounded by the normal force: sliding, torsion, rolling

@@ -7,7 +7,7 @@ from numpy.polynomial import polynomial as powers
 
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import UsageError
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 _Array = np.ndarray
 _FIELDS = ("joint_q", "joint_qd", "joint_qdd")

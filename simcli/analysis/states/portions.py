@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 _Array = np.ndarray
 SAME_TIME = 1e-9  # relative to the time itself: rounding of k dt, far below any step

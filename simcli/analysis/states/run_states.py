@@ -18,7 +18,7 @@ import numpy as np
 
 from simcli.analysis.states.portions import Choice, States
 from simcli.errors import UsageError
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
 

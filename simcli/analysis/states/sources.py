@@ -29,8 +29,8 @@ from simcli.analysis.states.subject import (
     worlds_of_run,
 )
 from simcli.errors import UsageError
-from simcli.model.signals.tables import Driven
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import Driven
 from simcli.records.integrity.superblock import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any

@@ -11,9 +11,9 @@ import numpy as np
 from simcli.analysis.states.columns import PLACES, Name, Names, column_difference, field_columns
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
+from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
-from simcli.model.phases.start import MOST_ANGLE, far_angles
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables.model import JointKind, Model
 from simcli.records.reading.result_reader import Results
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 from simcli.spec.values.units import UnitError, column_factor, split_header

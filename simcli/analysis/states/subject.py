@@ -15,7 +15,7 @@ from simcli.analysis.worlds.earlier_runs import column_of
 from simcli.errors import Fault, SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds, world_table
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
 from simcli.records.integrity.superblock import is_hdf5

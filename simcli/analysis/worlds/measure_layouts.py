@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from simcli.model.measures import NORM, Measures
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, coordinate_units
 from simcli.records.contents.measures import MeasureLayout
 from simcli.spec.names.channel_names import kind_of, split_name

@@ -3,8 +3,8 @@
 import numpy as np
 
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
-from simcli.model.batch.param_units import param_unit
 from simcli.model.from_scene import world_table
+from simcli.model.param_units import param_unit
 from simcli.spec import Document, SceneSpec, world_seeds
 
 

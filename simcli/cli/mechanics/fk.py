@@ -29,7 +29,7 @@ def fk(
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
     from simcli.analysis.mechanics.kinematic_tasks import Forward
-    from simcli.model.batch.selection import BodyFlags
+    from simcli.model.joints.selection import BodyFlags
 
     given = {"joint_q": q, "joint_qd": qd}
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)

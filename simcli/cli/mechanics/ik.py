@@ -38,7 +38,7 @@ def ik(
     """
     from simcli.analysis.mechanics.kinematic_tasks import Inverse
     from simcli.analysis.mechanics.verdicts import Worst
-    from simcli.model.batch.selection import BodyFlags
+    from simcli.model.joints.selection import BodyFlags
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)
     task, worst = Inverse(unwrap, BodyFlags[body_flags.upper()]), Worst()

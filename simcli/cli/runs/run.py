@@ -174,9 +174,9 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
 def _say_beginning(job, verbose: int) -> None:
     """What is to be known of a run before its first step."""
     from simcli.cli.runs import summary
-    from simcli.model.closure.moves import FORK_HINT
-    from simcli.model.tree.explicit import stiff_text
-    from simcli.model.tree.gimbals import ADVICE, locks_at_start
+    from simcli.model.closure.begin import FORK_HINT
+    from simcli.model.constraints.gimbals import ADVICE, locks_at_start
+    from simcli.model.constraints.stiff_damping import stiff_text
 
     say_imported(job.document, job.request.scene)
     if text := summary.start_text(job.model, verbose):

@@ -32,7 +32,7 @@ def solver_text(job) -> str:
 
 def notes_on_starts(job) -> list[str]:
     """Notes of the scene on where it begins, as lines; what `check` notes besides says nothing of the run."""
-    from simcli.model.joints.placeless import placeless_text
+    from simcli.model.joints.anchors import placeless_text
     from simcli.spec.resolve import warnings
 
     document = job.document
@@ -58,7 +58,7 @@ def start_text(model, verbose: int = 0) -> str:
 
 def _move_words(model, move, worlds: list[int]) -> str:
     """How far a joint moved; of a written coordinate in which worlds."""
-    from simcli.model.closure.moves import change_text
+    from simcli.model.closure.begin import change_text
 
     text = f"`{model.joints.name[move.joint]}` {change_text(model, move)}"
     if not move.is_written:

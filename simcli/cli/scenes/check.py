@@ -193,7 +193,7 @@ def _lacking(document, model, lacks: dict) -> Fault:
 
 def _moved(model, document) -> list[Fault]:
     """Warnings of written coordinates that moved, and of loops whose branch nothing chooses."""
-    from simcli.model.closure.moves import FORK_HINT, move_text
+    from simcli.model.closure.begin import FORK_HINT, move_text
 
     names = model.joints.name
     moved = [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), one.hint, "warning")
@@ -204,7 +204,7 @@ def _moved(model, document) -> list[Fault]:
 
 def _stiff(model, spec, document) -> list[Fault]:
     """A warning of damping that the steps of the run cannot follow."""
-    from simcli.model.tree.explicit import stiff_text
+    from simcli.model.constraints.stiff_damping import stiff_text
 
     text, hint = stiff_text(model, spec.solver)
     return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
@@ -212,7 +212,7 @@ def _stiff(model, spec, document) -> list[Fault]:
 
 def _placeless(model, spec, document) -> list[Fault]:
     """A note, one for all, on hinges whose place is not written."""
-    from simcli.model.joints.placeless import placeless_text
+    from simcli.model.joints.anchors import placeless_text
 
     name, text, hint = placeless_text(spec, model)
     return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
@@ -221,7 +221,7 @@ def _placeless(model, spec, document) -> list[Fault]:
 def _locked(model, spec, document) -> list[Fault]:
     """Warnings of joints that begin at gimbal lock."""
     from simcli.cli.scenes.contact_findings import batch_of
-    from simcli.model.tree.gimbals import ADVICE, locks_at_start
+    from simcli.model.constraints.gimbals import ADVICE, locks_at_start
 
     model = batch_of(document, spec, model)
     return [Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")

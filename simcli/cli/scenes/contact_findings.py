@@ -3,8 +3,8 @@
 from math import isnan
 
 from simcli.errors import Fault, SceneError
-from simcli.model.contact.overlaps import find_cuts, find_overlaps
-from simcli.model.contact.pairs import idle_shapes
+from simcli.model.bodies.contact_pairs import idle_shapes
+from simcli.model.bodies.overlaps import find_cuts, find_overlaps
 from simcli.spec.document.nodes import find
 from simcli.spec.names.structure import WORLD_NAME
 

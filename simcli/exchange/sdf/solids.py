@@ -13,7 +13,7 @@ from simcli.exchange.sdf.source import SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
-from simcli.model.tables import ShapeKind
+from simcli.model.tables.model import ShapeKind
 
 _WATER = 1000.0  # [kg/m^3], density where a file gives none
 _SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length",

@@ -16,8 +16,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.source import WrittenScene
 from simcli.model.joints.catalogue import BALLS, POSES
-from simcli.model.tables import WORLD, Array, JointKind
-from simcli.model.tree.topology import depth_first
+from simcli.model.joints.topology import depth_first
+from simcli.model.tables.model import WORLD, Array, JointKind
 
 
 class ChainAxis(NamedTuple):

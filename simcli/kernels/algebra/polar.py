@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 POLAR_ITERATIONS = 6  # error e becomes e^2/2: from strains of 0.5 to rounding
 

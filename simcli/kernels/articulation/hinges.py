@@ -23,7 +23,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item, local
 from simcli.kernels.language.vectors import get_lane, vector
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import LinkKind, Model
+from simcli.model.tables.model import LinkKind, Model
 
 _SYM = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of a Sym3
 

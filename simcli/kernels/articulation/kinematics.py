@@ -13,7 +13,7 @@ from simcli.kernels.algebra.values import Force, Inertia, Mat3, Motion, Quat, Ve
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import LinkKind
+from simcli.model.tables.model import LinkKind
 
 HELIX, BALL, FREE, AFFINE = (int(kind) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
 

@@ -11,10 +11,10 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
+from simcli.model.constraints.lawful import joints_with_wrench
 from simcli.model.joints.catalogue import ORBITS
-from simcli.model.joints.lawful import joints_with_wrench
-from simcli.model.tables import WORLD, JointKind, Model
-from simcli.model.tree.link_frames import body_rotations, links_of
+from simcli.model.joints.tree_kinematics import body_rotations, links_of
+from simcli.model.tables.model import WORLD, JointKind, Model
 
 
 class Loops:

@@ -14,7 +14,7 @@ from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import motion_of_body, put
 from simcli.model.joints.catalogue import CARRIED_KINDS, ORBITS, POSES, QUATERNIONS, SLOTTED
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables.model import JointKind, Model
 
 ON_AXIS = 1e-24  # [1] of the square of a displacement: so near to its pole a longitude has no rate
 

@@ -3,7 +3,7 @@
 The distance to a face is the least of those to its triangles. Where all triangles had an energy, a point above an inner edge
 would be pushed by two of them, and along the face towards where there is one. With the least distance alone a flat face has
 one energy, whatever its triangles are, which changes as smoothly as the distance to a convex polygon does: once continuously
-differentiable. Edges within a flat face are no features (model/contact/surfaces.py); so edges, segments and half spaces
+differentiable. Edges within a flat face are no features (model/bodies/surfaces.py); so edges, segments and half spaces
 count as they are.
 
 Where a flat face has a notch, points beyond it have two nearest points along a line, and the energy has a crease there.

@@ -7,7 +7,7 @@ from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import acting_combination, first_of, radius_in
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
-from simcli.model.contact.surfaces import HALF_SPACE
+from simcli.model.bodies.surfaces import HALF_SPACE
 
 
 def _place_of(x, w, body, y: Vec3) -> Vec3:

@@ -10,8 +10,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.tables import Tables
-from simcli.model.contact.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
-from simcli.model.tables import Model
+from simcli.model.bodies.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
+from simcli.model.tables.model import Model
 
 NOTHING = -1  # kind of two features that are never near each other without others being as near
 VERTEX, EDGE, FACE = range(3)

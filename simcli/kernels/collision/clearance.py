@@ -27,9 +27,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import get_lane, put_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.contact.colliders import colliders
-from simcli.model.contact.pairs import PAIR_ORDER
-from simcli.model.tables import Model, ShapeKind
+from simcli.model.bodies.colliders import colliders
+from simcli.model.bodies.contact_pairs import PAIR_ORDER
+from simcli.model.tables.model import Model, ShapeKind
 
 
 class Clearances(NarrowPhase):

@@ -11,9 +11,9 @@ from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.contact.colliders import colliders
-from simcli.model.tables import WORLD, Model
-from simcli.model.tree.link_frames import link_points
+from simcli.model.bodies.colliders import colliders
+from simcli.model.joints.tree_kinematics import link_points
+from simcli.model.tables.model import WORLD, Model
 
 _READ = ("shape_a", "shape_b", "combination", "feature", "point", "normal", "gap")
 

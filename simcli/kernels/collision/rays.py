@@ -7,7 +7,7 @@ single precision, with normals and colours.
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.language import ti
-from simcli.model.tables import ShapeKind
+from simcli.model.tables.model import ShapeKind
 
 _PLANE, _SPHERE, _BOX, _CAPSULE, _CYLINDER, _CONE, _ELLIPSOID, _MESH = (int(ShapeKind[name]) for name in (
     "PLANE", "SPHERE", "BOX", "CAPSULE", "CYLINDER", "CONE", "ELLIPSOID", "MESH"))  # fmt: skip

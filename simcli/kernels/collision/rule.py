@@ -5,7 +5,7 @@ import numpy as np
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.model.contact.tables import Contacts
+from simcli.model.tables.body_tables import Contacts
 
 
 class TouchRule:

@@ -7,10 +7,10 @@ from simcli.kernels.collision.rule import TouchRule, pair_margins
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.tables import Tables
-from simcli.model.contact.colliders import MOST_CORNERS, Colliders, colliders
-from simcli.model.contact.tables import Contacts
-from simcli.model.tables import Model, ShapeKind
-from simcli.model.tree.link_frames import body_rotations, links_of
+from simcli.model.bodies.colliders import MOST_CORNERS, Colliders, colliders
+from simcli.model.joints.tree_kinematics import body_rotations, links_of
+from simcli.model.tables.body_tables import Contacts
+from simcli.model.tables.model import Model, ShapeKind
 
 PLANE, SPHERE, BOX, CAPSULE, CYLINDER, CONE, ELLIPSOID, MESH, TERRAIN = (int(kind) for kind in ShapeKind)
 CELL = len(ShapeKind)  # the piece of terrain at hand: a prism below a triangle

@@ -26,8 +26,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
-from simcli.model.forces.bushing_rows import bushing_rows
-from simcli.model.tables import Model
+from simcli.model.forces.bushing import bushing_rows
+from simcli.model.tables.model import Model
 
 
 @ti.func

@@ -15,11 +15,11 @@ from simcli.kernels.forces.springs import Springs
 from simcli.kernels.forces.wrenches import Wrenches
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
+from simcli.model.constraints.lawful import limit_damping
 from simcli.model.joints.catalogue import BALLS
-from simcli.model.joints.drives import reads
-from simcli.model.joints.lawful import limit_damping
-from simcli.model.table_base import kept
-from simcli.model.tables import DriveMode, Model
+from simcli.model.joints.mechanism import reads
+from simcli.model.tables.model import DriveMode, Model
+from simcli.model.tables.table_base import kept
 
 
 class Forces:

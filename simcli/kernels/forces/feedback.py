@@ -1,6 +1,6 @@
 """Laws of signals that follow the motion, on the device: an interpreter of three-address code.
 
-A law is lines of numbers (model/signals/tables.py:Feedback), so that another one compiles nothing. What a law sees is
+A law is lines of numbers (model/tables/signal_tables.py:Feedback), so that another one compiles nothing. What a law sees is
 put into `seen` before it is taken; what it keeps from one sample to the next, and the value that its signal holds until
 then, are among what a checkpoint has.
 """
@@ -12,8 +12,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import any_lane, get_lane, is_nan, put_lane, vector
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
-from simcli.model.signals.tables import Op, delays_of
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import Op, delays_of
 
 _CONSTANT, _QUANTITY, _SIGNAL, _TIME, _STATE, _KEEP, _DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
 ORDERS = 3  # numbers per signal: value, first and second derivative

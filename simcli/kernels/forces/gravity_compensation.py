@@ -9,8 +9,8 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import com_about_origin
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import Model
-from simcli.model.tree.link_frames import links_of
+from simcli.model.joints.tree_kinematics import links_of
+from simcli.model.tables.model import Model
 
 
 @ti.func

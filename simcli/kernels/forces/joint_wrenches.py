@@ -19,9 +19,9 @@ from simcli.kernels.articulation.projection import anchor_motion
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
-from simcli.model.joints.lawful import joints_with_wrench
-from simcli.model.tables import Model
-from simcli.model.tree.link_frames import body_rotations, link_points, links_of
+from simcli.model.constraints.lawful import joints_with_wrench
+from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
+from simcli.model.tables.model import Model
 
 
 @ti.func

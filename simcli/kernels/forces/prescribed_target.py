@@ -15,10 +15,10 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
-from simcli.model.natural.kinematic_bodies import SUCCESSIVE, prescribed_bodies_of
+from simcli.model.forms.kinematic_bodies import SUCCESSIVE, prescribed_bodies_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
-from simcli.model.signals.tables import Driven, MotionKind, SignalKind
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
 from simcli.rotations import SMALL_ANGLE, SPIN_SERIES
 
 # Kinds of signals that are polynomials of degree 0, and of degree 1, piece by piece.
@@ -178,7 +178,7 @@ class KinematicBodies:
 
     Attributes:
         n: bodies.  body, joint: of each.  dof_start: offsets of their dofs.  n_dofs, dof, by_position: dofs.
-        linear, angular, anchor, is_anchored, curve: see model/natural/kinematic_bodies.py.
+        linear, angular, anchor, is_anchored, curve: see model/forms/kinematic_bodies.py.
         begun, reached, moving: (n_dofs) [m, rad], coordinates at the start and at the end of a step, and between them.
     """
 

@@ -15,10 +15,10 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import get_lane, put_lane
 from simcli.kernels.memory.arena import Arena, is_pack, local
 from simcli.kernels.memory.tables import Tables
-from simcli.model.joints.drives import reads
-from simcli.model.signals.tables import Driven, SignalKind
-from simcli.model.tables import DriveMode, Model
-from simcli.model.tree.link_frames import body_rotations
+from simcli.model.joints.mechanism import reads
+from simcli.model.joints.tree_kinematics import body_rotations
+from simcli.model.tables.model import DriveMode, Model
+from simcli.model.tables.signal_tables import Driven, SignalKind
 
 SINE, _STEP, RAMP, CHIRP, _TABLE = (
     int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip

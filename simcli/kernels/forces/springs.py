@@ -16,8 +16,8 @@ from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import length_along
 from simcli.model.forces.spring import segments_of
-from simcli.model.tables import Model
-from simcli.model.tree.link_frames import link_points, links_of
+from simcli.model.joints.tree_kinematics import link_points, links_of
+from simcli.model.tables.model import Model
 
 
 @ti.func

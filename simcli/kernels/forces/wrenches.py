@@ -6,8 +6,8 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.points import world_point
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import Model
-from simcli.model.tree.link_frames import body_rotations, link_points, links_of
+from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
+from simcli.model.tables.model import Model
 
 
 @ti.func

@@ -32,10 +32,10 @@ from simcli.kernels.laws.coordinate import (
 )
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
-from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.constraints.tables import Laws as LawTable
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.constraint_tables import Laws as LawTable
 from simcli.model.joints.catalogue import BALLS
-from simcli.model.tables import DriveMode, Model
+from simcli.model.tables.model import DriveMode, Model
 
 # What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.
 RECOVERY, RECOVERY_TIME = 0.2, 0.1

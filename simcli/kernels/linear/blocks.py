@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import AFFINE_DOFS, SkylineMatrix, factorize_skyline, substitute_skyline
 from simcli.kernels.linear.sparse import Factor, factorize, substitute
 from simcli.kernels.memory.arena import Arena
-from simcli.model.tree.elimination import eliminate
+from simcli.model.joints.elimination import eliminate
 
 
 class BlockMatrix:

@@ -4,9 +4,9 @@ import numpy as np
 
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers
-from simcli.model.constraints.places import anchor_pair_of_row, rows_of_terms
-from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.tables import Model
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.row_places import anchor_pair_of_row, rows_of_terms
+from simcli.model.tables.model import Model
 
 
 def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

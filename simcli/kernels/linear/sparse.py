@@ -1,6 +1,6 @@
 """L D L^T of a symmetric system on a fixed pattern, for a block of worlds at a time.
 
-The index lists of model/tree/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
+The index lists of model/joints/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
 lanes do the same work in the same order whatever their numbers are.
 
 A substitution goes through one list of entries, not row by row: rows have two or three, and a processor that guesses where
@@ -12,7 +12,7 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.model.tree.elimination import Elimination
+from simcli.model.joints.elimination import Elimination
 
 
 class Factor:

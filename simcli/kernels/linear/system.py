@@ -23,11 +23,11 @@ from simcli.kernels.linear.sparse import Factor, factorize, get_unknown, put_unk
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import Rows
-from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.joints.elimination import eliminate
 from simcli.model.signals.prescribed import balls_of_dofs
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import Model
-from simcli.model.tree.elimination import eliminate
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import MotionKind
 
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
 

@@ -12,9 +12,9 @@ from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import Records
 from simcli.model.joints.anchors import written_child_anchors
-from simcli.model.tables import LinkKind, Model
-from simcli.model.tree.link_frames import link_points
-from simcli.model.tree.unknowns import tree_dofs, unknown_of_dof
+from simcli.model.joints.elimination import tree_dofs, unknown_of_dof
+from simcli.model.joints.tree_kinematics import link_points
+from simcli.model.tables.model import LinkKind, Model
 
 # How a link hands its articulated inertia to its parent (see `aba_backward`).
 CARRY, START, ADD = 0, 1, 2

@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import push_of
 from simcli.kernels.potentials.potential_terms import carried_on
-from simcli.model.signals.tables import MotionKind
+from simcli.model.tables.signal_tables import MotionKind
 
 
 @ti.func

@@ -10,7 +10,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
-from simcli.model.affine.rows import Energies
+from simcli.model.forms.affine_energy import Energies
 
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a length has no root with a direction
 

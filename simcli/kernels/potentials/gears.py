@@ -13,9 +13,9 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
 from simcli.kernels.potentials.potential_terms import slopes_of_turn
 from simcli.kernels.rows.powers import Powers, value_and_slopes
-from simcli.model.affine.rows import Energies
+from simcli.model.forms.affine_energy import Energies
 from simcli.model.joints.gears import terms_act
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 
 class Gears:

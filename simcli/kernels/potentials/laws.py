@@ -29,8 +29,8 @@ from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.bounds import add_hard, add_motion
 from simcli.kernels.potentials.potential_terms import PotentialTerms, damper
-from simcli.model.affine.rows import Energies, Kind
-from simcli.model.tables import Model
+from simcli.model.forms.affine_energy import Energies, Kind
+from simcli.model.tables.model import Model
 
 
 class Laws:

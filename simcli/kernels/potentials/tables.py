@@ -14,8 +14,8 @@ from simcli.kernels.potentials.cables import PulleySprings
 from simcli.kernels.potentials.gears import Gears
 from simcli.kernels.potentials.laws import Laws
 from simcli.kernels.rows.quadratic import Polynomials
-from simcli.model.affine.rows import Energies
-from simcli.model.tables import Model
+from simcli.model.forms.affine_energy import Energies
+from simcli.model.tables.model import Model
 
 
 class Potential:

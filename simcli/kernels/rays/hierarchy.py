@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 
 MOST_IN_LEAF = 4
 CREASE = 0.825  # cosine of 0.6 rad, the angle between two faces from which on an edge is drawn sharp

@@ -11,7 +11,7 @@ from simcli.kernels.rays.packs import PACK
 from simcli.kernels.rays.pixels import draw_pixels
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_changed, tiles_of
 from simcli.kernels.rays.solids import Meshes, Solids
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 
 MOST_LAYERS = 24  # solids behind each other that are looked through
 _EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays

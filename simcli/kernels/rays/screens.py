@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli.kernels.rays.solids import Solids
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 
 TILE = 16  # pixels of a tile's edge
 LIGHT_TILES = 64  # along either side of the light's picture

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.kernels.rays.hierarchy import Hierarchy, hierarchy_of
 from simcli.kernels.rays.shapes import BALL, CAPSULE, FRUSTUM, MESH, PLANE
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 
 _LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
 _ROW = 25  # numbers of a solid in the kernel's table

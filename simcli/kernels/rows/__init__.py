@@ -8,6 +8,6 @@ In: poses and twists of links, or natural coordinates. Out: rows. Never here: th
     tree_rows           constraint rows between links of trees: residuals, rates, biases
     jacobian_transpose  what the forces of rows give: to links, and as wrenches of joints
     frames              pairs of frames in natural coordinates, and the stiffness of what acts between them
-    quadratic           rows in natural coordinates from their polynomials (model/natural/quadratic.py)
+    quadratic           rows in natural coordinates from their polynomials (model/forms/quadratic_rows.py)
     saddle              the saddle point of mass and these rows
 """

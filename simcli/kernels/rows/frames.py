@@ -1,6 +1,6 @@
 """Pairs of frames in natural coordinates, what acts between them, and how that stiffens the coordinates.
 
-    numbers  u = k + B x: gap, F_a, F_b,   rates  B x',   forces  B^T y,   stiffness  B^T Q B   (model/natural/frames.py)
+    numbers  u = k + B x: gap, F_a, F_b,   rates  B x',   forces  B^T y,   stiffness  B^T Q B   (model/forms/frame_pairs.py)
 
 An angular velocity is w = (1/2) sum_k f_k x f_k' over the axes f_k, so that a couple T acts on them as T x f_k / 2.
 """
@@ -11,8 +11,8 @@ from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.natural.frames import NUMBERS
-from simcli.model.natural.quadratic import Quadratic
+from simcli.model.forms.frame_pairs import NUMBERS
+from simcli.model.forms.quadratic_rows import Quadratic
 
 ENTRIES = NUMBERS * (NUMBERS + 1) // 2  # of Q
 _AXES = (3, 12)  # where F_a and F_b begin

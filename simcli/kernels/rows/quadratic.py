@@ -1,4 +1,4 @@
-"""Rows in natural coordinates from their polynomials (model/natural/quadratic.py).
+"""Rows in natural coordinates from their polynomials (model/forms/quadratic_rows.py).
 
 There is no pose, no twist and no branch here: flat lists of terms that all worlds share, and numbers of each world.
 Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural/forces.py).
@@ -12,8 +12,8 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
-from simcli.model.natural.polynomials import BENT
-from simcli.model.natural.quadratic import Quadratic
+from simcli.model.forms.polynomials import BENT
+from simcli.model.forms.quadratic_rows import Quadratic
 
 # [1] of the sizes of its terms: what a row of coordinates far from the origin cannot be told from none.
 ROUNDED = {"float64": 0.0, "float32": 1e-7}

@@ -15,9 +15,9 @@ from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.frames import PairedFrames, add_bends
 from simcli.kernels.rows.quadratic import Polynomials
-from simcli.model.natural.quadratic import Quadratic
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tree.elimination import eliminate
+from simcli.model.forms.quadratic_rows import Quadratic
+from simcli.model.joints.elimination import eliminate
+from simcli.model.tables.signal_tables import MotionKind
 
 
 class SaddlePoint(Polynomials):

@@ -28,9 +28,9 @@ from simcli.kernels.rows.forms import (
 )
 from simcli.kernels.rows.powers import Powers, value_and_slopes
 from simcli.kernels.rows.successive import successive_angle
-from simcli.model.constraints.places import anchor_pair_of_row, rows_of_terms, start_angles
-from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.tables import LinkKind
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.row_places import anchor_pair_of_row, rows_of_terms, start_angles
+from simcli.model.tables.model import LinkKind
 
 _MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, EULER, ROLL = map(int, Form)
 

@@ -1,5 +1,6 @@
-"""Bodies of a scene: mass properties from what is written or from shapes, and the table of shapes."""
+"""Bodies of a scene: mass properties from what is written or from shapes, the table of shapes, and named points."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -7,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds, pose_of
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
-from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
-from simcli.model.bodies.tables import Shapes
-from simcli.model.bodies.terrain import read_heights
-from simcli.model.mechanism import BodyInput
-from simcli.model.tables import WORLD, Array, ShapeKind
-from simcli.model.tree.links import stack_worlds
+from simcli.model.bodies.mesh import MeshError, mesh_properties, read_heights, read_mesh
+from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.mechanism import BodyInput
+from simcli.model.tables.body_tables import Points, Shapes, clashing_points
+from simcli.model.tables.model import WORLD, Array, ShapeKind
+from simcli.model.tables.worlds import Worlds, pose_of
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.samples.csv_text import CsvError
 from simcli.spec.schema.body import InertiaSpec, Tensor
@@ -300,3 +300,35 @@ def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyInput]:
     for key in worlds.first.world.shapes:
         reader.read(lambda s, key=key: s.world.shapes[key], f"world.shapes.{key}", key, WORLD, needs_mass=False)
     return parts
+
+
+def read_points(worlds: Worlds) -> Points:
+    """Named points of all bodies, as `crank/b`.
+
+    Args:
+        worlds: the scenes.
+
+    Returns:
+        The table.
+    """
+    bodies = worlds.first.bodies
+    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items())
+            for point in (body.places if body.frames else body.points)]  # fmt: skip
+    positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].places[p], (3,)) for _, n, p in keys]
+    return Points(
+        name=tuple(f"{name}/{point}" for _, name, point in keys),
+        body=np.array([b for b, _, _ in keys], np.int32),
+        position=stack_worlds(positions, (3,)),
+    )
+
+
+def refuse_clashes(worlds: Worlds, names: Sequence[str]) -> None:
+    """Refuse names of points that one file cannot hold side by side."""
+    clash = clashing_points(names)
+    if clash:
+        name, data = clash
+        body, _, point = name.rpartition("/")
+        other, _, quantity = data.rpartition("/")
+        section = "points" if point in worlds.first.bodies[body].points else "frames"
+        message = f"the point `{name}` cannot be recorded beside the {quantity} of the point `{other}`: both have one path"
+        worlds.fault("SC327", f"bodies.{body}.{section}.{point}", message, "rename one of the points, or the instance")

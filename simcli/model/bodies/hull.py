@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 from simcli.rotations import frame_along
 
 _FLAT = 1e-8  # [1] of the extent of the points: what is less far from a plane lies in it

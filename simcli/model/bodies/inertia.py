@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import Array, ShapeKind
+from simcli.model.tables.model import Array, ShapeKind
 
 
 @dataclass(frozen=True)

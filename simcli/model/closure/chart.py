@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import WORLD, Array, LinkKind, Model
-from simcli.model.tree.links import SIX
-from simcli.model.tree.reference import link_poses, link_twists
-from simcli.model.tree.tables import Links
+from simcli.model.joints.links import SIX
+from simcli.model.joints.tree_kinematics import link_poses, link_twists
+from simcli.model.tables.joint_tables import Links
+from simcli.model.tables.model import WORLD, Array, LinkKind, Model
 
 
 @dataclass(frozen=True)

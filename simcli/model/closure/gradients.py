@@ -8,8 +8,8 @@ from simcli import rotations as rot
 from simcli.model.closure.chart import Chart
 from simcli.model.closure.gaps import Gaps, Meter
 from simcli.model.constraints.build import TURNING
-from simcli.model.constraints.tables import Form
-from simcli.model.tables import Array
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.tables.model import Array
 
 _ROUNDED = 64 * np.finfo(float).eps  # of the terms of a gradient: less is what their sum rounds by
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simcli.model.closure.chart import Chart, chart_at
-from simcli.model.closure.close import LoopProblem, in_worlds
 from simcli.model.closure.gaps import Gaps
+from simcli.model.closure.loop_problem import LoopProblem, in_worlds
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.places import start_angles
-from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.table_base import handed_on
-from simcli.model.tables import Array, Model
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.row_places import start_angles
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.table_base import handed_on
 
 DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
 

@@ -1,14 +1,22 @@
-"""Spans of rows, least squares and orientations of small matrices, one of each world, all of them at once.
+"""Spans of rows, least squares, least motions and orientations of small matrices, one of each world, all of them at once.
 
-Sums go component by component along the worlds, in a fixed order, so that a world comes out the same in any batch; they lie
-as Fortran has it, worlds side by side.
+Sums go component by component along the worlds, in a fixed order, so that a world comes out the same in any batch; they
+lie as Fortran has it, worlds side by side.
+
+The least motion that satisfies rows,
+
+    minimise 1/2 x' M x + p' x   subject to   J x = b
+
+takes directions of the rows from an orthogonalisation that takes the longest first, so that redundant rows are no
+trouble; rows that contradict each other are met in the sense of least squares. Where M has no inertia, the shortest of
+the least motions is taken.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 
 _SINGULAR = 1e-13  # of a mass matrix with a diagonal of ones: what is below this part of the largest is rounding
 _FEW = 6  # columns, up to which sums along worlds take less time than a library's routine for each world
@@ -232,3 +240,33 @@ def _beside(v: Array, Q: Array, is_one: Array) -> Array:
 def _unit(v: Array, is_one: Array) -> Array:
     length = np.sqrt(dotted(v, v))
     return np.where(is_one[:, None], v / np.where(length > 0.0, length, 1.0)[:, None], 0.0)
+
+
+_RANK = 1e-9  # rows of length one whose rest is below this part of the longest are redundant
+
+
+def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) -> Array:
+    """The least motion, world by world.
+
+    Args:
+        J: (W, m, n), gradients of the rows.
+        M: (W, n, n), symmetric, positive semidefinite.
+        p: (W, n).
+        b: (W, m).
+        evenly: rows that contradict each other weigh the same; else each as its gradient, so that the sum of the squared
+            gaps falls (Gauss and Newton), which counts far from where they agree.
+
+    Returns:
+        (W, n).
+
+    Source: null-space method (Nocedal and Wright, Numerical Optimization, 2006, section 16.2). Deviation: coordinates are
+    scaled by the diagonal of M and rows to length one, so that units do not decide on ranks.
+    """
+    diagonal = np.diagonal(M, axis1=1, axis2=2)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    A = J * unit[:, None]
+    length = np.sqrt(np.square(A).max(axis=2))  # any length will do that does not depend on the order of a sum
+    length = np.where((length > 0.0) & evenly, length, 1.0)
+    span = span_of(A / length[..., None], _RANK)
+    x, S = span.solved(b / length), M * unit[:, :, None] * unit[:, None]
+    return (x + span.rest(S, columns_times(S, x) + p * unit)) * unit

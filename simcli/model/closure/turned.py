@@ -17,11 +17,11 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.closure.chart import angle_between
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Form
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.forms.natural_form import shortest_turn
 from simcli.model.joints.catalogue import ORBITS
-from simcli.model.natural.form import shortest_turn
-from simcli.model.tables import Array, LinkKind, Model
-from simcli.model.tree.reference import link_poses
+from simcli.model.joints.tree_kinematics import link_poses
+from simcli.model.tables.model import Array, LinkKind, Model
 
 _FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
 _CLEAR = 1e-6  # of a cosine, far above rounding

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model.bodies.massless import arms
 from simcli.model.constraints.collected import RowCollector, RowPart
-from simcli.model.constraints.tables import AnchorPairs, Constraints, Form, Laws, Rows
+from simcli.model.constraints.constraint_tables import AnchorPairs, Constraints, Form, Laws, Rows
+from simcli.model.constraints.lawful import lawful_of
+from simcli.model.constraints.massless import arms
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.gears import terms_act
-from simcli.model.joints.lawful import lawful_of
-from simcli.model.signals.tables import MotionKind
-from simcli.model.table_base import kept
-from simcli.model.tables import WORLD, Array, Model
-from simcli.model.tree.link_frames import link_points, links_of
+from simcli.model.joints.tree_kinematics import link_points, links_of
+from simcli.model.tables.model import WORLD, Array, Model
+from simcli.model.tables.signal_tables import MotionKind
+from simcli.model.tables.table_base import kept
 
 TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
 

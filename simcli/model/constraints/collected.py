@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
-from simcli.model.constraints.tables import Form
+from simcli.model.constraints.constraint_tables import Form
+from simcli.model.constraints.row_places import NO_VECTOR, coordinate_row
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TYPE_NAME, Row, RowKind
-from simcli.model.joints.combinations import terms_of
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.signals.tables import Lawful, MotionKind
-from simcli.model.table_base import agreed
-from simcli.model.tables import WORLD, Array, JointKind, Model
-from simcli.model.tree.link_frames import body_rotations
+from simcli.model.joints.tree_kinematics import body_rotations
+from simcli.model.tables.joint_tables import terms_of
+from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.signal_tables import Lawful, MotionKind
+from simcli.model.tables.table_base import agreed
 
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
 

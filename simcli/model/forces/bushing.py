@@ -1,15 +1,20 @@
-"""Springs and dampers of six axes between two frames."""
+"""Springs and dampers of six axes between two frames.
+
+What acts between two frames with six axes, a row each: cables, then bushings, in the links that carry their ends.
+"""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds, pose_of
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
-from simcli.model.forces.tables import Bushings
-from simcli.model.tables import Model
-from simcli.model.tree.links import stack_worlds
+from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
+from simcli.model.tables.force_tables import Bushings
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.worlds import Worlds, pose_of
 
 _NUMBERS = ("stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload")
 
@@ -44,3 +49,70 @@ def bushings_at_rest(model: Model) -> Model:
     lead = np.broadcast_shapes(place.shape[:-1], turn.shape[:-1])
     rest = np.concatenate([np.broadcast_to(place, (*lead, 3)), np.broadcast_to(turn, (*lead, 4))], axis=-1)
     return replace(model, bushings=replace(bushings, rest=rest))
+
+
+HALF_WAY, AT_END = 0.5, 1.0  # where forces act between the ends
+
+
+class BushingRows(NamedTuple):
+    """Columns as of `kernels.forces.bushings.Bushings`, (W|1, K, ...); links (K,)."""
+
+    link_a: Array
+    link_b: Array
+    point_a: Array
+    point_b: Array
+    frame_a: Array
+    frame_b: Array
+    stiffness: Array
+    damping: Array
+    angular_stiffness: Array
+    angular_damping: Array
+    preload: Array
+    angular_preload: Array
+    place: Array
+
+
+def bushing_rows(model: Model) -> BushingRows:
+    """All rows of a model."""
+    both = _of_cables(model), _of_bushings(model)
+    return BushingRows(*(_after(*columns) for columns in zip(*both, strict=True)))
+
+
+def _after(one: Array, other: Array) -> Array:
+    """Columns of some rows, and those of others behind them."""
+    if one.ndim == 1:
+        return np.concatenate((one, other))
+    lead = max(len(one), len(other))
+    return np.concatenate([np.broadcast_to(part, (lead, *part.shape[1:])) for part in (one, other)], axis=1)
+
+
+def _of_cables(model: Model) -> BushingRows:
+    """A cable has one stiffness along all axes, and twists about the third one, its tangent."""
+    cables, joints = model.cables, model.joints
+    parent, child = joints.parent[cables.joint], joints.child[cables.joint]
+    X_p, X_c = joints.X_p[:, cables.joint], joints.X_c[:, cables.joint]
+    axes = rot.frame_along(cables.tangent)
+    rest = rot.transpose(rot.quat_to_matrix(cables.rest[..., 3:]))
+    frame_a = body_rotations(model, parent) @ rot.quat_to_matrix(X_p[..., 3:]) @ axes
+    frame_b = body_rotations(model, child) @ rot.quat_to_matrix(X_c[..., 3:]) @ rest @ axes
+    none = np.zeros((1, len(cables.name), 3))
+    return BushingRows(
+        links_of(model, parent), links_of(model, child), link_points(model, parent, X_p[..., :3]),
+        link_points(model, child, X_c[..., :3]), frame_a, frame_b,
+        np.repeat(cables.stretch[..., None], 3, axis=-1), np.repeat(cables.stretch_damping[..., None], 3, axis=-1),
+        np.stack((cables.bend, cables.bend, cables.twist), axis=-1),
+        np.stack((cables.bend_damping, cables.bend_damping, cables.twist_damping), axis=-1),
+        none, none, np.full((1, len(cables.name)), HALF_WAY))  # fmt: skip
+
+
+def _of_bushings(model: Model) -> BushingRows:
+    """The axes of a bushing are fixed in the body of its first end."""
+    bushings = model.bushings
+    a, b = bushings.body.T
+    axes, rest = rot.quat_to_matrix(bushings.axes), rot.quat_to_matrix(bushings.rest[..., 3:])
+    place = bushings.point[:, :, 0] + rot.turn(axes, bushings.rest[..., :3])
+    frame_a, frame_b = body_rotations(model, a) @ axes, body_rotations(model, b) @ rot.transpose(rest)
+    return BushingRows(
+        links_of(model, a), links_of(model, b), link_points(model, a, place), link_points(model, b, bushings.point[:, :, 1]),
+        frame_a, frame_b, bushings.stiffness, bushings.damping, bushings.angular_stiffness, bushings.angular_damping,
+        bushings.preload, bushings.angular_preload, np.full((1, len(bushings.name)), AT_END))  # fmt: skip

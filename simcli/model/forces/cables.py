@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
-from simcli.model.forces.tables import Cables
 from simcli.model.joints.joint_inputs import JointReader
-from simcli.model.mechanism import JointInput
-from simcli.model.tables import Array, JointKind
-from simcli.model.tree.links import stack_worlds
+from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.mechanism import JointInput
+from simcli.model.tables.force_tables import Cables
+from simcli.model.tables.model import Array, JointKind
+from simcli.model.tables.worlds import Worlds
 from simcli.spec.expansion.planes import axis_of
 from simcli.spec.schema.joint import JointSpec
 

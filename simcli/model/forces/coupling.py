@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.forces.ends import of_type
-from simcli.model.joints.combinations import Combinations, HeldSums
-from simcli.model.tables import Array, DriveMode, Model
-from simcli.model.tree.links import stack_worlds
+from simcli.model.joints.links import stack_worlds
+from simcli.model.tables.joint_tables import Combinations, HeldSums
+from simcli.model.tables.model import Array, DriveMode, Model
+from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.forces.base import kinds_of_terms
 
 # Columns of dofs, the key of a coupling that they are, below which other key, and what stands for none.

@@ -3,10 +3,10 @@
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
-from simcli.model.tables import WORLD, Array, Model
-from simcli.model.tree.links import stack_worlds
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.model import WORLD, Array, Model
+from simcli.model.tables.worlds import Worlds
 
 
 def of_type(worlds: Worlds, type_name: str) -> list[str]:

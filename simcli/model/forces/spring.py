@@ -1,15 +1,16 @@
-"""Springs between points, straight or over pulleys."""
+"""Springs between points, straight or over pulleys; and where springs and bushings rest, if the scene does not say."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
+from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends
-from simcli.model.forces.tables import Springs
-from simcli.model.tables import Array, Model
-from simcli.model.tree.links import stack_worlds
+from simcli.model.joints.links import stack_worlds
+from simcli.model.tables.force_tables import Springs
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.worlds import Worlds
 
 
 def read_springs(worlds: Worlds, model: Model) -> Springs:
@@ -133,3 +134,8 @@ def springs_at_rest(model: Model) -> Model:
     gap = b - a
     rest = np.where(missing, segments.sum(np.sqrt(rot.dot(gap, gap))), springs.rest_length)
     return replace(model, springs=replace(springs, rest_length=rest))
+
+
+def at_rest(model: Model) -> Model:
+    """The model whose springs and bushings rest, where the scene says nothing, as they are in its initial state."""
+    return bushings_at_rest(springs_at_rest(model))

@@ -1,13 +1,16 @@
-"""Wrenches on bodies. Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py)."""
+"""Wrenches on bodies, and their drag.
+
+Where a signal drives a number, the number is 0 here and an input adds the signal (see signals/inputs.py).
+"""
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds, constant_part
 from simcli.model.forces.ends import of_type
-from simcli.model.forces.tables import Wrenches
-from simcli.model.mechanism import BodyInput
-from simcli.model.tables import Array
-from simcli.model.tree.links import stack_worlds
+from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.mechanism import BodyInput
+from simcli.model.tables.force_tables import Drags, Wrenches
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.worlds import Worlds, constant_part
 
 
 def read_wrenches(worlds: Worlds, bodies: list[BodyInput]) -> Wrenches:
@@ -43,3 +46,24 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyInput]) -> Wrenches:
 def _vector(worlds: Worlds, name: str, key: str) -> Array:
     """Force or torque of a wrench, (W|1, 3)."""
     return worlds.numbers(lambda s: [constant_part(value) for value in getattr(s.forces[name], key)], (3,))
+
+
+_NUMBERS = ("damping", "quadratic", "angular_damping", "angular_quadratic")
+
+
+def read_drags(worlds: Worlds, model: Model) -> Drags:
+    """Drags.
+
+    Args:
+        worlds: the scenes.
+        model: its bodies.
+    """
+    names = of_type(worlds, "drag")
+    forces = [worlds.first.forces[name] for name in names]
+    body = np.array([model.bodies.name.index(force.body) for force in forces], np.int32)
+    at = [model.bodies.com[:, b] if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
+          for name, force, b in zip(names, forces, body, strict=True)]  # fmt: skip
+    columns = {key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
+               for key in _NUMBERS}  # fmt: skip
+    wind = stack_worlds([worlds.numbers(lambda s, n=name: s.forces[n].wind, (3,)) for name in names], (3,))
+    return Drags(name=tuple(names), body=body, point=stack_worlds(at, (3,)), wind=wind, **columns)

@@ -1,12 +1,17 @@
-"""Anchors of joints as the scene writes them, where forces are reported and sensors stand.
+"""Anchors of joints as the scene writes them, where forces are reported and sensors stand; hinges without a place.
 
 X_c = X_c0 x_j(init_angle)        X_c0: as written; x_j: the joint transform
+
+A hinge whose place is not written, of a body that is drawn about its centre of mass, gives weight no lever.
 """
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.tables.model import Array, JointKind, Model
+from simcli.spec.names import dofs
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.scene import SceneSpec
 
 
 def pose_at_coordinate(kind: int, axis: Array, pitch: Array | float, q: Array) -> Array:
@@ -34,3 +39,50 @@ def written_child_anchors(model: Model) -> Array:
         back = pose_at_coordinate(joints.kind[j], axis, joints.pitch[:, j], -joints.init_angle[:, j])
         out[:, j] = rot.pose_compose(out[:, j], back)
     return out
+
+
+_CENTRED = 1e-6  # [1], of a centre of mass from the origin of its body, against that from the origin of the world
+_FREE_TO_SLIDE = 2  # directions; a point that slides along so many holds no place
+
+
+def hinges_about_centres(spec: SceneSpec, model: Model) -> list[str]:
+    """Joints that turn their child about its centre of mass, and say nowhere that this is meant.
+
+    A body whose centre of mass is not its origin has its origin at the hinge, as in files of robots, and one that stands at
+    the origin of the world turns about that. The centre is that of the masses: of several shapes, and of meshes, too.
+    """
+    return [name for name, joint in spec.joints.items() if _is_placeless(joint) and _is_drawn_elsewhere(spec, joint.child)
+            and _is_centred(model, joint.child)]  # fmt: skip
+
+
+def placeless_text(spec: SceneSpec, model: Model) -> tuple[str, str, str]:
+    """The first of these joints, what there is to say of them, and what to write; "" if there are none."""
+    hinges = hinges_about_centres(spec, model)
+    if not hinges:
+        return "", "", ""
+    child = spec.joints[hinges[0]].child
+    more = f"; so do {len(hinges) - 1} more with theirs" if len(hinges) > 1 else ""
+    place = ", ".join(f"{x:g}" for x in spec.bodies[child].pose.xyz)
+    text = f"joint `{hinges[0]}` has no `at`: it turns about the origin of `{child}`, its centre of mass{more}"
+    return hinges[0], text, f"write `at: [x, y, z]`, its place in the world; `at: [{place}]` says that the origin is meant"
+
+
+def _is_placeless(joint: JointSpec) -> bool:
+    """Whether a joint turns about a point that it holds, and does not say where."""
+    kinds = joint.dof_kinds
+    if "A" not in kinds or kinds.count("L") >= _FREE_TO_SLIDE or joint.type in dofs.NO_DOFS:
+        return False
+    return joint.at is None and joint.parent_frame is None and joint.child_frame is None
+
+
+def _is_drawn_elsewhere(spec: SceneSpec, name: str) -> bool:
+    """Whether a body is drawn away from the origin of the world."""
+    body = spec.bodies.get(name)
+    return body is not None and not body.kinematic and body.pose is not None and any(body.pose.xyz)
+
+
+def _is_centred(model: Model, name: str) -> bool:
+    b = model.bodies.name.index(name)
+    has_mass = (model.bodies.mass[:, b] > 0.0).all()
+    far = np.linalg.norm(model.bodies.q[:, b, :3], axis=-1).max()
+    return bool(has_mass and (np.linalg.norm(model.bodies.com[:, b], axis=-1) <= _CENTRED * far).all())

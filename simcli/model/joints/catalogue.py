@@ -44,7 +44,7 @@ from simcli.model.joints.motion_axes import (
     slide_and_turn,
     twist_along,
 )
-from simcli.model.tables import JointKind
+from simcli.model.tables.model import JointKind
 
 _Array = np.ndarray
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds
-from simcli.model.mechanism import Gear, JointInput
-from simcli.model.tables import Array, Model
+from simcli.model.joints.mechanism import Gear, JointInput
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.worlds import Worlds
 
 _SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.joint_types import ONE_COORDINATE
-from simcli.model.batch.gather import Worlds, constant_part, pose_of
 from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.joints.catalogue import CATALOGUE, ORBITS
+from simcli.model.joints.links import can_invert
+from simcli.model.joints.mechanism import ONE_POSE, BodyInput, JointInput
 from simcli.model.joints.motion_axes import MotionAxis
-from simcli.model.mechanism import ONE_POSE, BodyInput, JointInput
-from simcli.model.tables import WORLD, Array, DriveMode, JointKind
-from simcli.model.tree.links import can_invert
-from simcli.model.tree.topology import Step
+from simcli.model.joints.topology import Step
+from simcli.model.tables.model import WORLD, Array, DriveMode, JointKind
+from simcli.model.tables.worlds import Worlds, constant_part, pose_of
 from simcli.spec.expansion.planes import axis_of
 from simcli.spec.schema.body import BodySpec
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model.joints.drives import reads
-from simcli.model.signals.tables import Driven, Inputs, SignalKind
-from simcli.model.table_base import Array
-from simcli.model.tables import DriveMode, Model
+from simcli.model.joints.mechanism import reads
+from simcli.model.tables.model import DriveMode, Model
+from simcli.model.tables.signal_tables import Driven, Inputs, SignalKind
+from simcli.model.tables.table_base import Array
 
 CONTROL_OF = "control of "  # begins the names of the signals that are made here, which no scene can have
 

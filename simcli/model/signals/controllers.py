@@ -19,7 +19,7 @@ of MuJoCo's actuators `filterexact` and `filter`, whose force is that of the act
 import math
 
 from simcli.model.signals.formulas import Code, Term
-from simcli.model.signals.tables import Op
+from simcli.model.tables.signal_tables import Op
 from simcli.spec.values.varied import for_all_worlds
 
 _expm1 = for_all_worlds(math.expm1)

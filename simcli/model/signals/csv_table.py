@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.samples.csv_text import ANY, CsvError, decoded_text, lines_of, read_bytes, separator_of, table_cells
 from simcli.spec.samples.sheets import Header, header_of

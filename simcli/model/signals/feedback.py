@@ -4,12 +4,12 @@ from operator import attrgetter
 
 import numpy as np
 
-from simcli.model.batch.gather import Worlds
-from simcli.model.signals.activations import signals_of
 from simcli.model.signals.controllers import write_law
-from simcli.model.signals.crossings import crossing_names, latches_of, switched_constants, write_latch, write_stamp
 from simcli.model.signals.formulas import Code, LawNames
-from simcli.model.signals.tables import Feedback, Signals, no_feedback
+from simcli.model.signals.latches import crossing_names, latches_of, switched_constants, write_latch, write_stamp
+from simcli.model.signals.signal_values import signals_of
+from simcli.model.tables.signal_tables import Feedback, Signals, no_feedback
+from simcli.model.tables.worlds import Worlds
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.signals.order import order_of_feedback
 from simcli.spec.values.expressions import ExpressionError

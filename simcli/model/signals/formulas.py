@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from simcli.model.signals.tables import Op
+from simcli.model.tables.signal_tables import Op
 from simcli.spec.names.channel_names import split_component
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, ExpressionError, real_numbers, value_of

@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds, constant_part
-from simcli.model.signals.activations import activation_name, signals_of
+from simcli.model.joints.links import stack_worlds
 from simcli.model.signals.prescribed import started
-from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Signals
-from simcli.model.signals.values import labels_of
-from simcli.model.table_base import Array
-from simcli.model.tables import WORLD, JointKind, Model
-from simcli.model.tree.links import stack_worlds
+from simcli.model.signals.signal_values import activation_name, labels_of, signals_of
+from simcli.model.tables.model import WORLD, JointKind, Model
+from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Signals
+from simcli.model.tables.table_base import Array
+from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.values.quantities import is_signal
 

@@ -1,15 +1,15 @@
-"""Prescribed motions at a time, and the initial state that follows from them."""
+"""Prescribed motions at a time, the initial state that follows from them, and whether anything depends on the time."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.batch.gather import Worlds
 from simcli.model.joints.catalogue import BALLS
-from simcli.model.signals.tables import Driven, MotionKind
-from simcli.model.signals.values import signal_values
-from simcli.model.tables import Array, Model
+from simcli.model.signals.signal_values import signal_values
+from simcli.model.tables.model import Array, Model
+from simcli.model.tables.signal_tables import Driven, MotionKind, Op, SignalKind
+from simcli.model.tables.worlds import Worlds
 
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
@@ -97,3 +97,10 @@ def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bo
         message = f"the written {key} of joint `{name}` differs by {np.abs(gap).max():.3g} from its prescribed motion"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"
         worlds.fault("SC470", path, message, "leave it out: the joint begins where its motion does")
+
+
+def depends_on_time(model: Model) -> bool:
+    """Whether a signal that drives something is a function of time, or follows the motion by samples."""
+    laws = model.feedback
+    used = {*model.inputs.signal.tolist(), *laws.index[laws.op == Op.SIGNAL].tolist()}
+    return bool(len(laws.signal)) or any(model.signals.kind[k] != SignalKind.CONSTANT for k in used)

@@ -10,7 +10,7 @@ collocation matrix is totally positive, so that elimination needs no pivots (C. 
 
 import numpy as np
 
-from simcli.model.table_base import Array
+from simcli.model.tables.table_base import Array
 
 
 def spline_derivatives(time: Array, value: Array, degree: int) -> Array:

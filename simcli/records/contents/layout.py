@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.bodies.tables import clashing_points
 from simcli.model.joints.catalogue import CATALOGUE as JOINTS
 from simcli.model.joints.catalogue import TYPE_NAME
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables.body_tables import clashing_points
+from simcli.model.tables.model import JointKind, Model
 
 FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CONVENTIONS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.layout import Axes, coordinate_units
 
 YOUNGER = "GYDUZXI"  # axes that files of before lack

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.batch.selection import choose_written
-from simcli.model.tables import Model
+from simcli.model.joints.selection import choose_written
+from simcli.model.tables.model import Model
 from simcli.records.contents.layout import Axes, axes_of
 
 

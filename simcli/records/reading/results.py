@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, coordinate_units
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.drafts import draft_of

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.model.batch.restore import with_numbers
-from simcli.model.tables import Model
+from simcli.model.joints.edit import with_numbers
+from simcli.model.tables.model import Model
 from simcli.records.contents.model_columns import COLUMNS
 
 

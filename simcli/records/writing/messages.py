@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.model.snapshot import ContactRows, Event
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import GrowingRows
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, FrameBlock
-from simcli.model.tables import WORLD, Model
+from simcli.model.tables.model import WORLD, Model
 from simcli.records.contents.layout import CODE_BYTES, TEXT_BYTES, Axes
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from simcli.errors import OutputError, WriterKilledError
 from simcli.model.snapshot import FrameBlock
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, recordable
 from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish

@@ -24,7 +24,7 @@ from simcli.spec.samples.csv_text import separator_of
 from simcli.spec.values.units import UnitError, column_factor, split_header, to_si
 
 if TYPE_CHECKING:
-    from simcli.model.tables import Model
+    from simcli.model.tables.model import Model
 
 _TIME, SIGMA = "time", "sigma."
 PASSED = ("world", "frame", "status")  # columns of our own tables that are no quantities

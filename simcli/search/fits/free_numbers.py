@@ -14,7 +14,7 @@ from simcli.search.intervals import FREE, QUIET, Interval, said_of
 from simcli.spec.document.nodes import parse_path
 
 if TYPE_CHECKING:
-    from simcli.model.tables import Model
+    from simcli.model.tables.model import Model
     from simcli.spec import Document, SceneSpec
 
 _BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
@@ -67,7 +67,7 @@ def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "Scene
         UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
         SceneError: a path leads nowhere, or cannot vary.
     """
-    from simcli.model.batch.param_units import param_unit
+    from simcli.model.param_units import param_unit
     from simcli.pipeline.scenes import read_scene, refuse_unread
     from simcli.spec.document.overrides import VARY, Override
     from simcli.spec.faults.fault_list import did_you_mean

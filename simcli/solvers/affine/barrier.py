@@ -11,10 +11,9 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.lists import when
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.model.contact.crossings import crossings
-from simcli.model.contact.surfaces import Surfaces, surfaces
+from simcli.model.bodies.surfaces import Surfaces, crossings, surfaces
 from simcli.model.snapshot import Event, Status
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.base.world_ends import CROWDED, LOOP_LOST, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 from simcli.solvers.output.loop_guard import is_lost
 

@@ -17,7 +17,7 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.potential_terms import mean_force
-from simcli.model.tables import Array, Model
+from simcli.model.tables.model import Array, Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 

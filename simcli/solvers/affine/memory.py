@@ -13,12 +13,12 @@ from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
-from simcli.model.affine.rows import energies_of
 from simcli.model.closure.turned import turned_apart
-from simcli.model.constraints.tables import Laws
-from simcli.model.natural.form import largest_moments
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import Model
+from simcli.model.constraints.constraint_tables import Laws
+from simcli.model.forms.affine_energy import energies_of
+from simcli.model.forms.natural_form import largest_moments
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import MotionKind
 from simcli.solvers.affine.barrier import affine_ends, barrier_of
 from simcli.solvers.affine.drags import BodyDrags
 from simcli.solvers.affine.holds import Holds

@@ -4,8 +4,8 @@ from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.ages import Ages
 from simcli.kernels.memory.arena import Arena
-from simcli.model.signals.timed import depends_on_time
-from simcli.model.tables import Model
+from simcli.model.signals.prescribed import depends_on_time
+from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import H
 
 # Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.

@@ -25,8 +25,8 @@ from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.forces.columns import laws_of
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.constraints.tables import Constraints
-from simcli.model.tables import WORLD, LinkKind, Model
+from simcli.model.constraints.constraint_tables import Constraints
+from simcli.model.tables.model import WORLD, LinkKind, Model
 
 _ROUND = 1e-9  # [1] of its trace by which the inertia of a ball or a cube may differ from that of one
 _GAINS = ("stiffness", "ball_stiffness", "rate_gain", "torsion", "soft_stiffness")  # of laws of coordinates

@@ -18,7 +18,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import WORLD, LinkKind, Model
+from simcli.model.tables.model import WORLD, LinkKind, Model
 from simcli.solvers.base.integrators import H
 
 _FAR = 0.02  # [rad], a turn of a link in a step from which on its velocity is that of the middle

@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import any_lane, get_lane
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place

@@ -7,7 +7,7 @@ forces give when a body turns, so that Newton's method goes the right way:
     (M + K) v - h J(q(v))^T lambda = M vf + K v_found,    K = h sum a (1 - r r^T / |r|^2),  a = (|r| |f| + r.f) / 2
 
 with f an impulse. K is never negative, and where the passes have converged it says nothing. Which scenes turn directions is
-said by model/tree/directions.py.
+said by model/forms/maximal_form.py.
 
 Source: Jean (1999), the step in impulses. Deviations: K by a bound for each point instead of a clamped sum; the choice
 is that of a scene, by the weight that its joints could carry, and not of a step.

@@ -26,10 +26,10 @@ from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
-from simcli.model.bodies.massless import holding_rows
-from simcli.model.constraints.tables import Constraints, Laws
-from simcli.model.joints.lawful import is_smooth
-from simcli.model.tables import Model
+from simcli.model.constraints.constraint_tables import Constraints, Laws
+from simcli.model.constraints.lawful import is_smooth
+from simcli.model.constraints.massless import holding_rows
+from simcli.model.tables.model import Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember

@@ -17,7 +17,7 @@ of rows that depend on time.
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
 constants of Chung and Hulbert (1993), equations 17, 20 and 25. Deviations: the projection, which index-3 codes leave out;
 one matrix for several rounds, the first of them taken where the step is expected to end. The matrix has the weights of flat
-and thin bodies, which are a little more than their inertia (model/natural/form.py); the balance has the inertia, so
+and thin bodies, which are a little more than their inertia (model/forms/natural_form.py); the balance has the inertia, so
 that rounds take the rest away.
 """
 

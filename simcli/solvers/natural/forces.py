@@ -2,7 +2,7 @@
 
 A spring is a force on its length, an effort one on a displacement or a turn: soft rows, whose force is linear in the
 acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates
-(model/natural/pushes.py).
+(model/forms/frame_pairs.py).
 
 Called by natural/quadratic.py and alpha/generalized_alpha.py, whose core says what `c` holds.
 """

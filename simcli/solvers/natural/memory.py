@@ -11,10 +11,10 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.saddle import SaddlePoint
-from simcli.model.constraints.tables import Constraints
-from simcli.model.natural.polynomials import BENT
-from simcli.model.natural.quadratic import Quadratic
-from simcli.model.tables import Model
+from simcli.model.constraints.constraint_tables import Constraints
+from simcli.model.forms.polynomials import BENT
+from simcli.model.forms.quadratic_rows import Quadratic
+from simcli.model.tables.model import Model
 
 # Where evaluations are in a step, in steps, as in tree/integrators.py; of generalized_alpha also the one before a jump.
 NODES = {"zhong06": (0.5, 0.5), "generalized_alpha": (1.0, 0.0)}

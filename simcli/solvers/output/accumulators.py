@@ -7,7 +7,7 @@ from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches
 from simcli.solvers.output.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
 from simcli.solvers.output.sensor_noise import SensorNoise

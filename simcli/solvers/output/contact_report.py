@@ -23,7 +23,7 @@ from simcli.kernels.memory.pack_arrays import PackArray
 from simcli.kernels.report import put, write_pack
 from simcli.model.measures import ANYTHING
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import deepest

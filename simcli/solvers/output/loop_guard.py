@@ -29,8 +29,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.signals.tables import delays_of
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import delays_of
 from simcli.solvers.base import needs
 
 _OWN_WORK = 10.0  # of the energy of the scene: the loop's own work that ends a world

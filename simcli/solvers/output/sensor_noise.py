@@ -20,7 +20,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import get_lane, put_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.model.measures import Sensed
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.base.clock import steps_before
 
 _WORDS = 4  # of 16 bits each, in a number of 64: whole in single precision, too

@@ -17,9 +17,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import get_lane, put_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.report import put
-from simcli.model.contact.colliders import colliders
+from simcli.model.bodies.colliders import colliders
 from simcli.model.measures import Sensed
-from simcli.model.tables import Array, Model, ShapeKind
+from simcli.model.tables.model import Array, Model, ShapeKind
 from simcli.solvers.output.contact_report import CONTACTS, ROW, SHAPE_A, SHAPE_B, add_in_lane
 from simcli.solvers.output.sensor_formulas import FORMULAS, OWN_SIDE, motion_of_frame
 from simcli.spec.names.sensor_types import OF_SUBTREE, SENSOR_TYPES

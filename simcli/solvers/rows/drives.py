@@ -17,7 +17,7 @@ from simcli.kernels.laws.coordinate import bound_law, servo_law, turn_law
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.catalogue import BALLS
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 
 _DRIVE, BALL_DRIVE, _MOTION = 0, 1, 2
 

@@ -24,8 +24,8 @@ from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.kernels.memory.tables import Tables
-from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.tables import Model
+from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.tables.model import Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import ALL_STAGES, book_efforts
 from simcli.solvers.rows.motions import follow_motions

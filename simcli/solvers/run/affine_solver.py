@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from simcli.model.affine.switched_off import affine_form
+from simcli.model.forms.affine_inputs import affine_form
 from simcli.model.snapshot import Event
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.affine.barrier import (
     begin_affine,
     end_caught,

@@ -17,7 +17,7 @@ from simcli.kernels.language.backend import program
 from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.memory.ages import words_of_age
 from simcli.kernels.memory.arena import Arena
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.run.rollout import keep_blocks, keep_others, put_starts
 
 _BEFORE = 2  # arguments before a kernel's own: the memory and the core

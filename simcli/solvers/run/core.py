@@ -17,12 +17,12 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
 from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Constraints, Laws
-from simcli.model.joints.lawful import drives_by_law, is_smooth
-from simcli.model.natural.quadratic import Quadratic, quadratic_of
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import Model
-from simcli.model.tree.directions import directions_turn
+from simcli.model.constraints.constraint_tables import Constraints, Laws
+from simcli.model.constraints.lawful import drives_by_law, is_smooth
+from simcli.model.forms.maximal_form import directions_turn
+from simcli.model.forms.quadratic_rows import Quadratic, quadratic_of
+from simcli.model.tables.model import Model
+from simcli.model.tables.signal_tables import MotionKind
 from simcli.solvers.base.clock import ages_of
 from simcli.solvers.base.gyroscopes import Gyroscopes
 from simcli.solvers.base.integrators import ALL_STAGES, IMPLICIT, NODES, RK4_WEIGHTS

@@ -17,7 +17,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.storage import no_room_for_frames
 from simcli.kernels.report import unload_part
 from simcli.model.snapshot import FrameBlock
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.output.energy_balance import ENERGY
 

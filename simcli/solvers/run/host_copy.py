@@ -12,9 +12,9 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.kernels.device.dlpack import DeviceView
-from simcli.model.phases.stretches import Phase
+from simcli.model.phases import Phase
 from simcli.model.snapshot import FrameBlock
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.output.energy_balance import ENERGY
 
 _OF_JOINTS = ("joint_q", "joint_qd")

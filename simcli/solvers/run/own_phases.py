@@ -1,6 +1,6 @@
 """Events at a time in worlds that begin one by one: each world takes the tables of a phase at its own age.
 
-What phases change are numbers of columns with a number for each world (model/phases/stretches.py:widened), so that those of
+What phases change are numbers of columns with a number for each world (model/phases.py:widened), so that those of
 one world are written and no table is shared. Energy that is stored before and after counts as input of that world alone.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.kernels.memory.arena import Arena
 from simcli.model.snapshot import Event
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.run.beginnings import Beginnings, ReadyCalls
 from simcli.solvers.run.loop_bounds import move_account
 from simcli.solvers.run.rollout import enter_phase, leave_phase

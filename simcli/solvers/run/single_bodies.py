@@ -1,6 +1,6 @@
 """Solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates.
 
-Another form of the model (model/tree/maximal_form.py, model/natural/form.py) goes under the constrained steps of
+Another form of the model (model/forms/maximal_form.py, model/forms/natural_form.py) goes under the constrained steps of
 solvers/rows/memory.py: the mass matrix is that of single bodies, and limits, drives and friction act on coordinates that
 are rows. What closes a loop makes no difference.
 """
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.kernels.device.runtime import Device
-from simcli.model.joints.combined import combined
-from simcli.model.natural.bases import natural_q
-from simcli.model.natural.form import natural_form
-from simcli.model.phases.stretches import representatives
+from simcli.model.forms.combined_form import combined
+from simcli.model.forms.maximal_form import maximal_form
+from simcli.model.forms.natural_coordinates import natural_q
+from simcli.model.forms.natural_form import natural_form
+from simcli.model.joints.state import State
+from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock
-from simcli.model.state import State
-from simcli.model.tables import Model
-from simcli.model.tree.maximal_form import maximal_form
+from simcli.model.tables.model import Model
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.run.core import TREE
 from simcli.solvers.run.engine import Engine
@@ -28,7 +28,7 @@ from simcli.solvers.run.frame_buffers import NOWHERE
 from simcli.solvers.run.solver import Stepper
 
 if TYPE_CHECKING:
-    from simcli.model.phases.stretches import Phase
+    from simcli.model.phases import Phase
 
 _COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
                "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip

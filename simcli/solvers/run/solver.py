@@ -14,9 +14,9 @@ from simcli.kernels.device.runtime import Device, compile_thoroughly
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.model.constraints.build import stated_alike
-from simcli.model.phases.stretches import representatives
+from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.impulses.memory import is_large
 from simcli.solvers.output.accumulators import OF_JOINTS
@@ -31,7 +31,7 @@ from simcli.solvers.run.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.run.world_events import CrossingEvents, end_open, end_outside, ending, failed_starts, start_events
 
 if TYPE_CHECKING:
-    from simcli.model.phases.stretches import Phase
+    from simcli.model.phases import Phase
 
 CALL_SECONDS = 0.25  # aim of one kernel call: signals wait for its end, and each block of worlds comes anew into the cache
 _BLOCK_BYTES = 16 << 20  # aim of one FrameBlock

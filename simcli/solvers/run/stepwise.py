@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.model.phases.stretches import Phase
+from simcli.model.phases import Phase
 from simcli.model.snapshot import Event, FrameBlock
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.solvers.run.beginnings import Beginnings, ReadyCalls
 from simcli.solvers.run.frame_buffers import BUFFERS, NOWHERE
 from simcli.solvers.run.host_copy import (

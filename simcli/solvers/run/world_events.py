@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.kernels.forces.feedback import FeedbackLaws
+from simcli.model.closure.begin import move_text
 from simcli.model.closure.limits import OUTSIDE, Outside, bounds_of, tightens
-from simcli.model.closure.moves import move_text
 from simcli.model.constraints.build import constraints_of
-from simcli.model.phases.beginning import Beginning
-from simcli.model.phases.stretches import EARLY
+from simcli.model.constraints.gimbals import turns_about_axes
+from simcli.model.phases import EARLY
 from simcli.model.signals.prescribed import prescribed
 from simcli.model.snapshot import Event, Status
-from simcli.model.tables import Model
-from simcli.model.tree.gimbals import turns_about_axes
+from simcli.model.tables.model import Model
+from simcli.model.tables.start_tables import Beginning
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.output.contact_report import crowded_text

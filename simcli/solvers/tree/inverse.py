@@ -21,8 +21,8 @@ from simcli.kernels.language.vectors import any_lane
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.pack_arrays import copy
 from simcli.model.constraints.build import constraints_of
-from simcli.model.joints.lawful import drives_by_law
-from simcli.model.tables import Model
+from simcli.model.constraints.lawful import drives_by_law
+from simcli.model.tables.model import Model
 from simcli.solvers.base.gyroscopes import Gyroscopes
 from simcli.solvers.base.integrators import H
 from simcli.solvers.base.midpoint import (

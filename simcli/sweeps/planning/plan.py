@@ -211,8 +211,8 @@ def device_class(device: str, precision: str) -> str:
 
 def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
     """The worlds of a structure, and the units of what differs between them."""
-    from simcli.model.batch.param_units import param_unit
     from simcli.model.from_scene import world_table
+    from simcli.model.param_units import param_unit
     from simcli.spec import n_worlds
 
     names, values = world_table(one.spec)

@@ -11,7 +11,7 @@ from simcli.spec.document.overrides import Override
 from simcli.spec.faults.fault_list import in_order
 
 if TYPE_CHECKING:
-    from simcli.model.tables import Model
+    from simcli.model.tables.model import Model
     from simcli.spec import Document, SceneSpec
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simcli.job import Schedule
-    from simcli.model.tables import Model
+    from simcli.model.tables.model import Model
     from simcli.spec import SceneSpec
 
 # Steps of a body per second on two cores of 2026, from runs of pendulums in 640 worlds; of the right order, no more.

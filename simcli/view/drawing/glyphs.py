@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import WORLD, JointKind
+from simcli.model.tables.model import WORLD, JointKind
 from simcli.view.drawing import palette
 from simcli.view.drawing.parts import HERE, UPRIGHT, Item
 from simcli.view.drawing.tables import DrawingTables

@@ -8,7 +8,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import POSES, QUATERNIONS, SLOTTED
-from simcli.model.tables import WORLD, JointKind
+from simcli.model.tables.model import WORLD, JointKind
 from simcli.view.drawing import palette
 from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import UPRIGHT, Item, Strand

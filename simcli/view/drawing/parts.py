@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 from simcli.rotations import quat_rotate
 from simcli.view.drawing.palette import Colour
 

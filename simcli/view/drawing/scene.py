@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.model.tables import Model
+from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.look import BodyLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec

@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.bodies.body_inputs import SIZE_OF, load_mesh
-from simcli.model.bodies.mesh import MeshError
-from simcli.model.bodies.terrain import read_heights
-from simcli.model.contact.surfaces import terrain_triangles
+from simcli.model.bodies.mesh import MeshError, read_heights
+from simcli.model.bodies.surfaces import terrain_triangles
 from simcli.model.signals.csv_table import CsvError
-from simcli.model.tables import WORLD, ShapeKind
+from simcli.model.tables.model import WORLD, ShapeKind
 from simcli.spec.schema.look import BodyLookSpec, ShapeLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import HeightfieldShape

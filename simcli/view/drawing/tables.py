@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.anchors import pose_at_coordinate
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
 from simcli.records.reading.reader import Trajectory

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import WORLD
+from simcli.model.tables.model import WORLD
 from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import Drawing, Item
 from simcli.view.motion import RecordedMotion

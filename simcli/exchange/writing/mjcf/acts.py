@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState
-from simcli.model.tables import Array, DriveMode, JointKind, Model
+from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.schema.scene import SceneSpec
 

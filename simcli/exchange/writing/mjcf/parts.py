@@ -11,8 +11,8 @@ from simcli.exchange.writing.chains import ChainTree, poses_at_zero
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.xml_text import Tag, tag
-from simcli.model.tables import WORLD, Array, Model
-from simcli.model.tree.reference import body_poses
+from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec.schema.scene import SceneSpec
 
 ControlOf = Callable[["WrittenState"], float]

@@ -15,9 +15,9 @@ from simcli.exchange.mjcf.sensors import (
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.writing.chains import ChainLink
 from simcli.exchange.writing.mjcf.parts import MjcfParts, placed
-from simcli.model.sensors.reading import NO_TOUCHER
-from simcli.model.sensors.tables import Sensors
-from simcli.model.tables import WORLD
+from simcli.model.sensor_inputs import NO_TOUCHER
+from simcli.model.tables.model import WORLD
+from simcli.model.tables.sensor_tables import Sensors
 from simcli.spec.sensors.schema import SensorSpec
 
 _AT_SITE = {type_: kind.lower() for kind, type_ in SENSORS_AT_SITES.items()}

@@ -5,7 +5,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenGeom, placed
 from simcli.exchange.writing.source import joined_words, pose_numbers
-from simcli.model.tables import WORLD, Array
+from simcli.model.tables.model import WORLD, Array
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.look import rgb

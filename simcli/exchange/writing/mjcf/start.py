@@ -8,7 +8,7 @@ from simcli.exchange.naming import GivenNames
 from simcli.exchange.writing.chains import ChainLink
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState, wxyz
 from simcli.model import build
-from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec import resolve
 
 _START = "start"

@@ -11,8 +11,8 @@ from simcli.exchange.writing.chains import ChainAxis, ChainLink
 from simcli.exchange.writing.mjcf.parts import MjcfParts, placed, wxyz
 from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.xml_text import Tag
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import WORLD, Array, JointKind
+from simcli.model.tables.model import WORLD, Array, JointKind
+from simcli.model.tables.signal_tables import MotionKind
 
 _LEAST = 1e-14  # [kg, kg m^2] MuJoCo takes no moving body with less than 1e-15
 _ALIKE = 1e-12  # [1] by which numbers of one joint may differ that MuJoCo has once

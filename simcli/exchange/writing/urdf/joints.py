@@ -10,8 +10,8 @@ from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.urdf.shapes import add_origin
 from simcli.exchange.writing.xml_text import Tag
-from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import Array, DriveMode
+from simcli.model.tables.model import Array, DriveMode
+from simcli.model.tables.signal_tables import MotionKind
 
 _NOTHING = np.array(rot.IDENTITY_POSE)
 _GIMBAL = "three hinges about x, y and z, which lock where the second is at 90 deg"

@@ -13,7 +13,7 @@ from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numb
 from simcli.exchange.writing.urdf.joints import HeldLinks, write_joint
 from simcli.exchange.writing.urdf.shapes import write_shapes
 from simcli.exchange.writing.xml_text import Tag, tag
-from simcli.model.tables import WORLD, Array
+from simcli.model.tables.model import WORLD, Array
 from simcli.spec.names.structure import WORLD_NAME
 
 _NOTHING = np.array(rot.IDENTITY_POSE)

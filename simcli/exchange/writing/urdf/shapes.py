@@ -9,7 +9,7 @@ from simcli.exchange.mechanism import MODEL_LAYER
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.source import WrittenScene, pose_numbers
 from simcli.exchange.writing.xml_text import Tag, tag
-from simcli.model.tables import Array
+from simcli.model.tables.model import Array
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.look import rgb
 from simcli.spec.schema.shape import DEFAULT_LAYER

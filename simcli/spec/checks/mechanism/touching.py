@@ -1,4 +1,4 @@
-"""Whether anything of a scene can touch, as far as names tell; model/contact/pairs.py knows it in full."""
+"""Whether anything of a scene can touch, as far as names tell; model/bodies/contact_pairs.py knows it in full."""
 
 from itertools import combinations, product
 

@@ -1,0 +1,163 @@
+"""Constraint rows of a model: loop joints, gears, and the coordinates that laws bound, as tables for any solver.
+
+A pair of anchors has one in each of two links; its rows are residuals on them (joints/catalogue.py lists the
+kinds). More kinds are added to those of the catalogue, most of them because laws act on them:
+
+    TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
+    LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
+    SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
+    GEAR    sum p_i(q_i) - c       a sum of polynomials of joint coordinates, or of other rows: the length of a cable
+    RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
+    CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
+    EULER   of three, about axes at right angles
+    ROLL    rate w . d_A alone                          a velocity of a ball joint; it has no coordinate
+
+A law (kernels/laws/bounded.py) acts on a dof of the tree, or on a row.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from simcli.model.joints.catalogue import RowKind
+from simcli.model.tables.table_base import Array, Table
+
+
+class Form(IntEnum):
+    """Kinds of rows on the device: those of the catalogue, and those that laws act on."""
+
+    MEET = RowKind.MEET
+    APART = RowKind.APART
+    ALONG = RowKind.ALONG
+    DOT = RowKind.DOT
+    PITCH = RowKind.PITCH
+    TURN = 5
+    LENGTH = 6
+    SPIN = 7
+    GEAR = 8
+    RIGID = 9
+    CARDAN = 10
+    EULER = 11
+    ROLL = 12
+
+
+@dataclass(frozen=True)
+class AnchorPairs(Table):
+    """Pairs of anchors.
+
+    Attributes:
+        joint: (P,) joint whose anchors these are, -1 for the ends of a spring, or of a straight part of it.
+        link_a, link_b: (P,) links of A and B, -1 for the world: of parent and child, unless swapped.
+        point_a, point_b: [m], (W|1, P, 3), link frames.
+        frame_a, frame_b: [1], (W|1, P, 3, 3), anchor axes in link axes.
+        row_start: (P + 1,) offsets into the rows.
+        is_swapped: (P,) bool, True where A is the joint's child and B its parent.
+    """
+
+    joint: Array
+    link_a: Array
+    link_b: Array
+    point_a: Array
+    point_b: Array
+    frame_a: Array
+    frame_b: Array
+    row_start: Array
+    is_swapped: Array
+
+
+@dataclass(frozen=True)
+class Rows(Table):
+    """Rows, pair by pair of anchors, then gears, then those of rigidity.
+
+    Attributes:
+        label: (R,) as `rod:0`.
+        form: (R,) Form.
+        joint: (R,) joint, -1 for springs.
+        spring: (R,) spring whose length this is, else -1.
+        drag: (R,) twice the drag whose velocity this is, and 1 for its turning; else -1. Three follow each other.
+        is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
+        on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
+            and the first axis of CARDAN and EULER.
+        across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A; second axis of CARDAN and EULER in anchor axes.
+        on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B; third axis of EULER in anchor axes.
+        constant: (W|1, R): c, or the pitch [m/rad].
+        compliance: [m/N, rad/(N m)], (W|1, R).
+        enabled: (W|1, R), 1 or 0.
+        scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
+        vector_a, vector_b: (R,) index into joint_qd of the first numbers of the two vectors of RIGID; else -1.
+        term_start: (R + 1,) offsets into the terms of GEAR, of which other rows have none.
+        term_dof: (T,) index into joint_qd, -1 of parts of cables.  term_row: (T,) rows of these, else -1.
+        power_start: (T + 1,) offsets into the coefficients of the terms: p_i(q) = sum of coefficient_n q^n, n from 1 on.
+        coefficient: [what makes it one unit], (W|1, P).
+        dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
+            them follow prescribed motions; the others carry laws and gears.
+    """
+
+    label: tuple[str, ...]
+    form: Array
+    joint: Array
+    spring: Array
+    drag: Array
+    is_hard: Array
+    on_a: Array
+    across_a: Array
+    on_b: Array
+    constant: Array
+    compliance: Array
+    enabled: Array
+    scale: Array
+    vector_a: Array
+    vector_b: Array
+    term_start: Array
+    term_dof: Array
+    term_row: Array
+    power_start: Array
+    coefficient: Array
+    dof: Array
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.form)
+
+    @property
+    def all_act(self) -> bool:
+        """Whether every row is enabled but those that a cable only sums."""
+        return bool(np.delete(self.enabled, self.term_row[self.term_row >= 0], axis=1).all())
+
+
+@dataclass(frozen=True)
+class Laws(Table):
+    """Coordinates with a law that a smooth force cannot state.
+
+    Attributes:
+        dof: (K,) index into joint_qd, -1 for the length of a distance joint.
+        row: (K,) row whose residual is the coordinate, -1 if it is the dof of a tree joint itself.
+        lower, upper: (W|1, K), hard bounds, infinite if there are none.
+        friction: [N, N m], (W|1, K).
+        velocity_limit: (W|1, K), infinite if there is none.
+        effort_limit: [N, N m], (W|1, K), of the drive; infinite if there is none.
+    """
+
+    dof: Array
+    row: Array
+    lower: Array
+    upper: Array
+    friction: Array
+    velocity_limit: Array
+    effort_limit: Array
+
+    @property
+    def n(self) -> int:
+        """Number of laws."""
+        return len(self.dof)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """All that constrains the tree's coordinates."""
+
+    anchor_pairs: AnchorPairs
+    rows: Rows
+    laws: Laws

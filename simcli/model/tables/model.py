@@ -1,0 +1,168 @@
+"""The model: read-only numpy tables. Every number of the physics that the device sees stands here.
+
+Conventions, those of the Newton engine: quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
+angular; the world frame has no suffix. A physical table carries a leading world axis of length 1 (shared by all worlds)
+or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
+from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches, no_drags
+from simcli.model.tables.form_tables import Affine, Columns, Naturals
+from simcli.model.tables.joint_tables import Combinations, Dofs, HeldSums, Joints, Links, Mimics
+from simcli.model.tables.sensor_tables import Sensors, no_sensors
+from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Signals, no_feedback
+from simcli.model.tables.start_tables import AsDrawn, Beginning
+from simcli.model.tables.table_base import Array
+
+WORLD = -1  # body index of the world
+
+
+class JointKind(IntEnum):
+    """Joint types. The first eight have Newton's numbers; the last seven are joints of Rible's that no tree can hold."""
+
+    PRISMATIC = 0
+    REVOLUTE = 1
+    BALL = 2
+    FIXED = 3
+    FREE = 4
+    DISTANCE = 5
+    D6 = 6
+    CABLE = 7
+    UNIVERSAL = 8
+    CYLINDRICAL = 9
+    PLANAR = 10
+    SCREW = 11
+    ORBITAL_BALL = 12
+    ORBITAL_UNIVERSAL = 13
+    ORBITAL_REVOLUTE = 14
+    ORBITAL = 15
+    PLANAR_BALL = 16
+    PRISMATIC_BALL = 17
+    UNIVERSAL_PRISMATIC = 18
+
+
+class LinkKind(IntEnum):
+    """Elementary joints that the tree kernels know; every tree joint is a chain of these."""
+
+    WELD = 0  # no dof
+    HELIX = 1  # one dof about and along the link's z axis: hinge, slide, screw
+    BALL = 2  # quaternion, three dofs
+    FREE = 3  # position and quaternion, six dofs
+    AFFINE = 4  # centre of mass and up to three vectors, a root; see Columns
+
+
+class DriveMode(IntEnum):
+    """Actuator modes, Newton's numbers."""
+
+    NONE = 0
+    POSITION = 1
+    VELOCITY = 2
+    POSITION_VELOCITY = 3
+    EFFORT = 4
+
+
+class ShapeKind(IntEnum):
+    """Collision and mass shapes."""
+
+    PLANE = 0
+    SPHERE = 1
+    BOX = 2
+    CAPSULE = 3
+    CYLINDER = 4
+    CONE = 5
+    ELLIPSOID = 6
+    MESH = 7
+    HEIGHTFIELD = 8
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything the solvers read.
+
+    Attributes:
+        n_worlds: W.
+        plane: index of the axis that is normal to the plane of a planar scene, -1 in space.
+        gravity: [m/s^2], (W|1, 3), world.
+        joint_q: (W|1, NQ), initial joint coordinates in Newton's layout; cable slots NaN.
+        joint_qd: (W|1, NV), initial joint velocities.
+        joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
+        param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
+        columns: of the natural form of a model (natural/form.py), else None.
+        naturals: of a scene for the natural solver, else None.
+        contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
+        start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
+        drawing: from where loops are closed; None: from joint_q.
+        lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
+        spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
+        holds: sums of coordinates that are held.
+        combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
+    """
+
+    _untraced = ("_kept",)  # what is remembered of it (`kept`): it follows from the tables, and depends on what was asked
+
+    n_worlds: int
+    bodies: Bodies
+    joints: Joints
+    dofs: Dofs
+    links: Links
+    mimics: Mimics
+    shapes: Shapes
+    points: Points
+    springs: Springs
+    bushings: Bushings
+    combinations: Combinations
+    holds: HeldSums
+    cables: Cables
+    wrenches: Wrenches
+    signals: Signals
+    inputs: Inputs
+    motions: Motions
+    gravity: Array
+    joint_q: Array
+    joint_qd: Array
+    joint_f: Array
+    param_name: tuple[str, ...]
+    param_unit: tuple[str, ...]
+    param_value: Array
+    world_seed: Array
+    plane: int = -1
+    columns: Columns | None = None
+    naturals: Naturals | None = None
+    contacts: Contacts | None = None
+    affine: Affine | None = None
+    start: Beginning | None = None
+    drawing: AsDrawn | None = None
+    lawful: Lawful | None = None
+    spring_rows: bool = False
+    drag_rows: bool = False
+    drags: Drags = field(default_factory=no_drags)
+    feedback: Feedback = field(default_factory=no_feedback)
+    sensors: Sensors = field(default_factory=no_sensors)
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies, B."""
+        return len(self.bodies.name)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints, J."""
+        return len(self.joints.name)
+
+    @property
+    def n_links(self) -> int:
+        """Number of elementary links, L."""
+        return len(self.links.parent)
+
+    @property
+    def n_q(self) -> int:
+        """Number of joint coordinates, NQ."""
+        return int(self.joints.q_start[-1])
+
+    @property
+    def n_qd(self) -> int:
+        """Number of joint velocities, NV."""
+        return int(self.joints.qd_start[-1])

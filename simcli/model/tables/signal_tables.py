@@ -1,0 +1,231 @@
+"""Tables of what acts on a mechanism as a function of time: signals, what they drive, and prescribed motions."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from simcli.model.tables.table_base import Array, Table
+
+
+class SignalKind(IntEnum):
+    """Forms of a signal (see `Signals`)."""
+
+    CONSTANT = 0
+    SINE = 1
+    STEP = 2
+    RAMP = 3
+    CHIRP = 4
+    TABLE = 5
+    FEEDBACK = 6  # what `Feedback` has sampled
+
+
+class Op(IntEnum):
+    """What a line of the code of feedback does; its value is a number of its own. x and y are values of lines before."""
+
+    CONSTANT = 0  # constants[index]
+    QUANTITY = 1  # quantities[index]
+    SIGNAL = 2  # signals[index] at the time of the sample
+    TIME = 3  # [s], of the sample
+    STATE = 4  # states[index]
+    KEEP = 5  # x, which states[index] is from now on
+    DELAY = 6  # x of y samples ago, `length` at most, kept in the states from `index` on; NaN before there was one
+    ADD = 7
+    SUBTRACT = 8
+    MULTIPLY = 9
+    DIVIDE = 10
+    POWER = 11
+    MINIMUM = 12
+    MAXIMUM = 13
+    ABSOLUTE = 14
+    ROOT = 15
+    SINE = 16
+    COSINE = 17
+    TANGENT = 18
+    EXPONENTIAL = 19
+    ARCTANGENT = 20  # angle of the point (y, x), as `atan2(x, y)`
+    SIGN = 21
+    OTHERWISE = 22  # x, or y where x is NaN
+
+
+class Driven(IntEnum):
+    """Columns of the model that signals drive."""
+
+    DRIVE_TARGET = 0  # dofs.drive_target, by dof
+    DRIVE_TARGET_VELOCITY = 1  # dofs.drive_target_velocity, by dof
+    JOINT_F = 2  # joint_f, by dof
+    WRENCH_FORCE = 3  # wrenches.force, by 3 * wrench + component
+    WRENCH_TORQUE = 4  # wrenches.torque, likewise
+    MOTION = 5  # motions.value, by dof
+    AIM = 6  # affine.driving_aim, by dof
+    HOLD_RATE = 7  # affine.hold_rate, by 6 * body + component
+    HOLD_SHIFT = 8  # affine.hold_shift, likewise
+
+
+class MotionKind(IntEnum):
+    """How the motion of a dof is prescribed."""
+
+    NONE = 0
+    POSITION = 1
+    VELOCITY = 2
+
+
+@dataclass(frozen=True)
+class Lawful(Table):
+    """Dofs on whose coordinates laws act that no smooth force of a tree states (joints/lawful.py), in any phase of a run.
+
+    Attributes:
+        acts: (NV,) bool, any of them.
+        limited: (NV,) bool, bounds, hard or soft.
+        beyond_limits: (NV,) bool, others than limits.
+    """
+
+    acts: Array
+    limited: Array
+    beyond_limits: Array
+
+
+@dataclass(frozen=True)
+class Signals(Table):
+    """Functions of time t [s], one number each; a signal of several numbers is several rows.
+
+        CONSTANT  p0
+        SINE      p3 + p0 sin(p1 t + p2)
+        STEP      p0, from p2 on p1
+        RAMP      p0 until p2, a straight line, p1 from p3 on
+        CHIRP     p0 sin(phase), phase' = 2 pi f, f from p1 to p2 over the time p3, p2 from then on
+        TABLE     c0 + c1 s + c2 s^2 + c3 s^3,  s = t - knot of the last piece that begins by t, the first one before
+        FEEDBACK  the last sample, see `Feedback`
+
+    Attributes:
+        name: (K,) as `sweep`, or `push:2` for a signal of several numbers.
+        kind: (K,) SignalKind.
+        parameter: (W|1, K, 4), p0 to p3, in the units of what the signal drives, s, Hz, rad and rad/s.
+        piece_start: (K + 1,) offsets into the pieces of tables.
+        knot: [s], (P,), where each piece begins; the same in all worlds.
+        cubic: (W|1, P, 4), c0 to c3.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    parameter: Array
+    piece_start: Array
+    knot: Array
+    cubic: Array
+
+
+@dataclass(frozen=True)
+class Feedback(Table):
+    """Laws of the signals that follow the motion: three-address code, of which each line has a value.
+
+    A law is taken where a step begins whose number is a multiple of `every`; until its next sample its signal keeps the
+    value of the line `result`. The laws stand in an order in which each comes after those that it names.
+
+    Attributes:
+        signal: (F,) index into the signals.
+        every: (F,) steps from one sample to the next.
+        start: (F + 1,) offsets into the lines.
+        result: (F,) line of the law that is its value, counted from its first.
+        op: (L,) `Op`.
+        x, y: (L,) lines of the same law, counted from its first; 0 where the line has none.
+        index: (L,) of a constant, a quantity, a signal or a state; 0 where the line has none.
+        length: (L,) most samples of a DELAY, else 1.
+        constant: (W|1, C), in the units of what the signals drive, and of what they see.
+        quantity: (Q,) names of `channel_names`, each with its component.
+        told: (E,) what events by condition say and do, a line each.
+        told_again: (E,) bool, whether each may take place more than once.
+        told_state: (E, 2) states of the time at which each took place last, and of how often it did.
+        n_states: numbers that last from one sample to the next; NaN before the first.
+    """
+
+    signal: Array
+    every: Array
+    start: Array
+    result: Array
+    op: Array
+    x: Array
+    y: Array
+    index: Array
+    length: Array
+    constant: Array
+    quantity: tuple[tuple[str, int], ...]
+    told: tuple[str, ...]
+    told_again: Array
+    told_state: Array
+    n_states: int
+
+
+@dataclass(frozen=True)
+class Inputs(Table):
+    """What signals drive: a number of a column is its own value plus gain times signal, summed over its rows here.
+
+    Attributes:
+        column: (N,) Driven.
+        item: (N,) index into that column.
+        signal: (N,) index into the signals.
+        gain: [1], (W|1, N).
+    """
+
+    column: Array
+    item: Array
+    signal: Array
+    gain: Array
+
+
+@dataclass(frozen=True)
+class Motions(Table):
+    """Prescribed motions per velocity coordinate.
+
+    Attributes:
+        kind: (NV,) MotionKind.
+        value: (W|1, NV), coordinate or velocity; 0 where there is no motion or a signal gives it.
+    """
+
+    kind: Array
+    value: Array
+
+
+def delays_of(feedback: Feedback, law: int) -> Array:
+    """Samples by which a law takes effect late, (W|1,)."""
+    first, end = feedback.start[law : law + 2]
+    late = first + np.flatnonzero(feedback.op[first:end] == Op.DELAY)
+    return feedback.constant[:, feedback.index[first + feedback.y[late]]].sum(axis=1)
+
+
+def acting_feedback(model, columns: tuple[Driven, ...] = tuple(Driven)) -> list[str]:
+    """Names of the signals that follow the motion and drive something.
+
+    Args:
+        model: a Model.
+        columns: of what they drive.
+    """
+    inputs = model.inputs
+    used = set(inputs.signal[np.isin(inputs.column, columns)].tolist())
+    return [model.signals.name[k] for k in model.feedback.signal if k in used]
+
+
+def no_signals() -> Signals:
+    """A table without signals."""
+    none = np.zeros(0, np.int32)
+    return Signals((), none, np.zeros((1, 0, 4)), np.zeros(1, np.int32), np.zeros(0), np.zeros((1, 0, 4)))
+
+
+def no_feedback() -> Feedback:
+    """A table without laws."""
+    none = np.zeros(0, np.int32)
+    return Feedback(none, none, np.zeros(1, np.int32), none, none, none, none, none, none, np.zeros((1, 0)), (), (),
+                    none.astype(bool), none.reshape(0, 2), 0)  # fmt: skip
+
+
+def no_inputs() -> Inputs:
+    """A table without inputs."""
+    return Inputs(*(np.zeros(0, np.int32) for _ in range(3)), np.zeros((1, 0)))
+
+
+def no_motions(n_qd: int) -> Motions:
+    """A table without prescribed motions.
+
+    Args:
+        n_qd: NV.
+    """
+    return Motions(np.zeros(n_qd, np.int32), np.zeros((1, n_qd)))
