@@ -211,7 +211,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def small_memory(monkeypatch):
     """As if the memory of the device held three worlds."""
-    from simcli.kernels.memory import storage
+    from simcli.kernels.device import storage
 
     most_worlds, refuse = 3, storage.refuse_beyond
 

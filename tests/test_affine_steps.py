@@ -12,11 +12,11 @@ from support.scenes import scene
 
 import simcli
 from simcli import rotations as rot
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.sparse_factors import clear_matrix
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import clear_matrix
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.potentials.bdf_history import extrapolate_laws
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.potential_terms import extrapolate_laws
 from simcli.kernels.rows.quadratic import start_gradients
 from simcli.model.forms.affine_energy import energies_of
 from simcli.model.forms.natural_form import natural_form

@@ -17,9 +17,9 @@ from support.scenes import scene as write_scene
 from support.stacks import balanced
 
 from simcli import rotations as rot
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.sparse_factors import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
-from simcli.kernels.memory.arena import Arena
 from simcli.model import build
 from simcli.model.bodies.surfaces import surfaces
 from simcli.model.forms.affine_inputs import affine_form

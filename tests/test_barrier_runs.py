@@ -148,7 +148,7 @@ def test_friction_holds_without_creep_and_slides_by_its_law(tmp_path):
     speed = run.columns["frames/body_qd"][:, :, 0, 0]
     place = run.columns["frames/body_q"][:, 0, 0, 0]
     assert np.abs(place[50:] - place[-1]).max() < REST
-    assert np.abs(place).max() < 4 * 0.01 * 0.01  # creep_speed dt, four times as soft at most: kernels/barrier/anchors.py
+    assert np.abs(place).max() < 4 * 0.01 * 0.01  # creep_speed dt, four times as soft at most: kernels/barrier/friction.py
     pull = gravity[1][0] + 0.5 * gravity[1][2]
     assert np.diff(speed[30:, 1]) == pytest.approx(np.full(len(speed) - 31, 0.01 * pull), rel=1e-3)
     lost = run.columns["energy/dissipated"][:, 1]

@@ -23,9 +23,8 @@ from simcli.cli.runs import precompile
 from simcli.cli.scenes import doctor
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
-from simcli.kernels.device import kernel_cache
-from simcli.kernels.language import ti
-from simcli.kernels.language.compilations import Origin, _stderr_caught, kernels_noted
+from simcli.kernels.language import kernel_cache, ti
+from simcli.kernels.language.backend import Origin, _stderr_caught, kernels_noted
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import open_trajectory
 from simcli.spec.document.held_files import HeldPath
@@ -426,7 +425,7 @@ import sys, shutil
 from pathlib import Path
 from simcli.cli.process import run_command
 from simcli.kernels.device import runtime
-from simcli.kernels.language.compilations import kernels_noted
+from simcli.kernels.language.backend import kernels_noted
 import simcli
 
 def run():

@@ -20,10 +20,10 @@ from support.supports import gap_along, reach
 
 from simcli import Simulation
 from simcli import rotations as rot
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.orient import exact_side
+from simcli.kernels.collision.polytope import exact_side
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.values import Vec3
 
 KINDS = tuple(SHAPES)
 PAIRS = tuple(product(KINDS, KINDS))

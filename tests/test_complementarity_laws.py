@@ -19,7 +19,6 @@ from support.device import live_device
 from support.large_worlds import brick_wall, fair, heap
 from support.process import environment
 
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, on_cone, on_discs
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
 from simcli.kernels.complementarity.krylov import solve_large
@@ -28,8 +27,9 @@ from simcli.kernels.complementarity.large_problem import factorize_large, multip
 from simcli.kernels.complementarity.measure import respond, row_speed, triple_speed
 from simcli.kernels.complementarity.preparation import prepare_problem
 from simcli.kernels.complementarity.problem import LIMITS, PROXIMAL, SOLVED, Problem
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.values import Mat3, Vec3
 
 N, STEP = 400, 1e-6
 SLOPE = 1e-7  # of values about 1: a difference of second order over two steps of 1e-6 loses 1e-10, and curvature 1e-8

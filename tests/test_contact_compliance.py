@@ -14,7 +14,7 @@ from support.process import simcli as command
 import simcli
 from simcli.cli.bench.contact import HUMANOID, PUSHED, stacks
 from simcli.errors import SceneError
-from simcli.kernels.collision.tables import MOST_FRICTION
+from simcli.kernels.collision.collider import MOST_FRICTION
 from simcli.kernels.complementarity.problem import LIMITS
 
 H = 2e-3  # [s]

@@ -18,9 +18,9 @@ from support.contacts import read_model, terrain
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.exchange.importing import load_scene
-from simcli.kernels.collision.tables import Collider
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.collision.collider import Collider
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.model import build
 from simcli.model.bodies.colliders import MOST_CORNERS, colliders
 from simcli.model.bodies.hull import HullError, convex_hull

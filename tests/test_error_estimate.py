@@ -28,7 +28,7 @@ from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors
 from simcli.cli import process as cli_process
 from simcli.cli.runs.refined_text import refined_text
 from simcli.errors import Exit, FileError
-from simcli.kernels.device.kernel_cache import VARIABLE
+from simcli.kernels.language.kernel_cache import VARIABLE
 from simcli.model.tables.model import JointKind
 from simcli.records.contents.error_estimate import EstimateVerdict
 from simcli.spec.schema.scene import SolverSpec

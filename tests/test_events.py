@@ -16,7 +16,7 @@ from support.runs import committed, differing, worlds_of
 from support.scenes import faults_of, scene
 
 import simcli as package
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.device.arena import Arena
 from simcli.model import build
 from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.constraints.lawful import has_limit, needs_law

@@ -30,17 +30,15 @@ from simcli.cli.bench import scenes as bench_scenes
 from simcli.cli.bench import threads as bench_threads
 from simcli.errors import Exit
 from simcli.kernels import language
-from simcli.kernels.device import kernel_cache, runtime
+from simcli.kernels.device import runtime
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.runtime import compile_thoroughly
-from simcli.kernels.language import procedures, rolling, ti, traces, tracing
-from simcli.kernels.language.backend import configuration
-from simcli.kernels.language.compilations import kernels_noted
-from simcli.kernels.language.finishing import finished_file, finished_text
+from simcli.kernels.language import calls, finishing, kernel_cache, source_text, ti, traces
+from simcli.kernels.language.backend import configuration, kernels_noted
+from simcli.kernels.language.calls import procedure
+from simcli.kernels.language.finishing import UNREACHED, finished_file, finished_text
 from simcli.kernels.language.internals import ASTTransformer
-from simcli.kernels.language.procedures import procedure
-from simcli.kernels.language.rolling import UNREACHED
-from simcli.kernels.machine_code import _HEAD
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.machine_code import _HEAD
 from simcli.pipeline import Request, execute, prepare
 from simcli.solvers import SOLVERS, RunPlan
 
@@ -199,7 +197,7 @@ def key_of_run(folder, name):
 def test_programs_are_those_of_taichis_own_front_end(tmp_path, monkeypatch):
     ours = key_of_run(tmp_path, "ours")
     with monkeypatch.context() as patch:
-        for owner, name, function in tracing.TAICHIS:
+        for owner, name, function in source_text.TAICHIS:
             if name != "warn_if_is_external_func":  # which changes no program
                 patch.setattr(owner, name, function)
         taichis = key_of_run(tmp_path, "taichis")
@@ -275,13 +273,13 @@ def add_to(slot: ti.template(), w: ti.i32, k: ti.i32, x: ti.f64):
     slot.store(w, k, slot.load(w, k) + x)
 
 
-@pytest.mark.parametrize("backends", [procedures.CALLING, ()])
+@pytest.mark.parametrize("backends", [calls.CALLING, ()])
 def test_a_procedure_is_compiled_once_and_called_or_inlined(device, monkeypatch, backends):
-    monkeypatch.setattr(procedures, "CALLING", backends)
+    monkeypatch.setattr(calls, "CALLING", backends)
     arena, built = Arena(device, 1), []
     slot = arena.array(3)
     arena.build()
-    monkeypatch.setattr(procedures, "own_variables", lambda own=procedures.own_variables: built.append(True) or own())
+    monkeypatch.setattr(calls, "own_variables", lambda own=calls.own_variables: built.append(True) or own())
 
     @ti.kernel
     def twice(s: ti.template()):
@@ -307,7 +305,7 @@ def test_only_what_is_compiled_thoroughly_is(device):
 
 def joint_positions(path, rolled):
     device = runtime.start_device("cpu", "float64", threads=1, offline_cache=False)
-    rolling.keep_loops_rolled(rolled)
+    finishing.keep_loops_rolled(rolled)
     model = prepare(Request(path)).model
     options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e6)
     solver = SOLVERS["generalized"](model, options, RunPlan(1e-3, 10, 3, frozenset(("state",))), device)
@@ -317,9 +315,9 @@ def joint_positions(path, rolled):
 
 def test_loops_are_rewritten_on_the_cpu_alone():
     live_device()
-    rolling.keep_loops_rolled(False)
+    finishing.keep_loops_rolled(False)
     taichis_own = ASTTransformer.build_range_for
-    rolling.keep_loops_rolled(True)
+    finishing.keep_loops_rolled(True)
     assert taichis_own.__module__.startswith("taichi")
     assert ASTTransformer.build_range_for is not taichis_own
 

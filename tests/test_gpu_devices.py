@@ -19,12 +19,10 @@ from support.gpu import AGREEMENT, DOUBLE_PENDULUM, GPUS, assert_agree, columns_
 from support.process import simcli_apart
 
 from simcli.errors import DeviceError, Exit
-from simcli.kernels.algebra import elementary
-from simcli.kernels.device import runtime, self_test
+from simcli.kernels.device import runtime, self_test, storage
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.runtime import start_device
-from simcli.kernels.language import ti
-from simcli.kernels.memory import storage
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language import elementary, ti
 from simcli.model.snapshot import Status
 from simcli.pipeline import Request, prepare
 from simcli.pipeline import solver_of as solver_of_of_solvers

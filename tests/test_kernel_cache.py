@@ -14,9 +14,8 @@ from support.scenes import FALL
 from support.three_kernels import use
 
 from simcli.errors import Exit, SimcliWarning
-from simcli.kernels.device import kernel_cache, kernel_session
-from simcli.kernels.language import ti
-from simcli.kernels.language.compilations import kernels_noted
+from simcli.kernels.language import kernel_cache, kernel_session, ti
+from simcli.kernels.language.backend import kernels_noted
 
 
 @pytest.fixture(autouse=True, scope="module")

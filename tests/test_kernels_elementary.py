@@ -16,12 +16,11 @@ from support.forests import single_precision_forest
 from support.process import environment
 from support.trials import coordinate_errors, run_trial
 
-from simcli.kernels.algebra import elementary
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.runtime import compile_thoroughly
-from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, get_lane, is_nan, put_lane, vector
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.notes import Notes
+from simcli.kernels.language import elementary, ti
+from simcli.kernels.language.expressions import any_lane, get_lane, is_nan, put_lane, vector
 
 # The reduced angle carries two roundings, the polynomials one each; at |x| ~ 1e6 the first of these is a whole one.
 SINCOS_ULPS = {1.0: 1.6, 10.0: 1.6, 1e3: 1.6, 1e6: 2.5}

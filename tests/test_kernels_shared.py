@@ -21,14 +21,14 @@ from support.trials import draw_inputs
 from simcli import pipeline
 from simcli.cores import cores
 from simcli.errors import DeviceError
-from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.algorithms import CPU_SLOTS, Algorithms
 from simcli.kernels.device import runtime
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.runtime import CACHE_LINE, CPU_LANES, start_device
 from simcli.kernels.language import ti
-from simcli.kernels.language.compilations import kernels_noted
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.notes import Notes
+from simcli.kernels.language.backend import kernels_noted
+from simcli.kernels.language.values import Sym3, Vec3
 from simcli.model.assemble import assemble
 from simcli.model.tables.model import JointKind
 from simcli.solvers import SOLVERS
@@ -180,7 +180,7 @@ def test_blocks_share_no_line_of_the_cache(device, precision, n_worlds):
 
 
 def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
-    monkeypatch.setattr("simcli.kernels.memory.storage.MASK", 1)
+    monkeypatch.setattr("simcli.kernels.device.storage.MASK", 1)
     arena = Arena(device, 1)
     arena.array(3)
     with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate smaller worlds"):

@@ -18,13 +18,21 @@ from support.forward import Runner, model_of
 from support.lawful import Step, lawful_forest, turned_inertia
 
 from simcli.kernels.algorithms import Algorithms
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
-from simcli.kernels.laws import coordinate
-from simcli.kernels.laws.coordinate import bound_law, constant_law, damper_law, drag_law, servo_law, torsion_law, turn_law
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows import coordinate_laws
+from simcli.kernels.rows.coordinate_laws import (
+    bound_law,
+    constant_law,
+    damper_law,
+    drag_law,
+    servo_law,
+    torsion_law,
+    turn_law,
+)
 from simcli.model.tables.start_tables import Beginning
 from simcli.solvers import SOLVERS
 from simcli.solvers.rows.active_set import NEWTON_CHOICES
@@ -340,7 +348,7 @@ def around(name):
 
 
 def test_every_law_is_here():
-    named = {name.removesuffix("_law") for name in vars(coordinate) if name.endswith("_law")}
+    named = {name.removesuffix("_law") for name in vars(coordinate_laws) if name.endswith("_law")}
     assert named | {"spring", "slack spring"} == set(DERIVATIVES_LAWS)
 
 

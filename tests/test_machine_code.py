@@ -8,8 +8,8 @@ from support.scenes import FALL
 from test_kernel_cache import cache  # noqa: F401
 from test_stubs import TAKEN, TRACED, facts, first, kept, one_device, run, stubs_here  # noqa: F401
 
-from simcli.kernels import machine_code
-from simcli.kernels.machine_code import CODE_SUFFIX, LIGHT_SUFFIX, REFUSED_SUFFIX
+from simcli.kernels.language import machine_code
+from simcli.kernels.language.machine_code import CODE_SUFFIX, LIGHT_SUFFIX, REFUSED_SUFFIX
 
 pytestmark = pytest.mark.skipif(machine_code.code_tools() is None, reason="no llc, or no ld")
 

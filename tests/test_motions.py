@@ -10,13 +10,13 @@ from support.scenes import faults_of, scene
 
 from simcli import rotations as rot
 from simcli.joint_types import TYPES
-from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed_target import Prescribed, spin_of_vector
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Vec3
 from simcli.model import build
 from simcli.model.signals.prescribed import prescribed
 from simcli.model.tables.signal_tables import Driven, MotionKind

@@ -30,10 +30,10 @@ from test_spec_scene import ALL_KEYS
 
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
-from simcli.kernels.barrier.advance import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
+from simcli.kernels.barrier.sweep import KEPT_GAP
 from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
-from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
+from simcli.kernels.rows.constrained_system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.forms.maximal_form import STABLE
 from simcli.model.forms.natural_form import THIN
 from simcli.solvers.base.integrators import GAMMA, RK4_WEIGHTS

@@ -9,12 +9,12 @@ from support.device import live_device
 
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.complementarity.solve import READY
+from simcli.kernels.device import stage_lists
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.pack_arrays import PackArray
+from simcli.kernels.device.programs import GROUPS, NOBODY, Program, Registers, begin, run
+from simcli.kernels.device.stage_lists import only, repeat, repeat_blocks, set_registers, within
 from simcli.kernels.language import ti
-from simcli.kernels.memory import warps
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.lists import only, repeat, repeat_blocks, set_registers, within
-from simcli.kernels.memory.pack_arrays import PackArray
-from simcli.kernels.memory.programs import GROUPS, NOBODY, Program, Registers, begin, run
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
@@ -330,7 +330,7 @@ def test_threads_of_a_warp_at_the_first_line_of_all_go_on(monkeypatch):
     monkeypatch.setattr(ti.simt.warp, "any_nonzero", lambda beside, votes: int(np.any(votes)))
     for n_lines in (1, 2, 5, 200):
         lines = np.random.default_rng(n_lines).integers(0, n_lines, 32)
-        found = warps.is_first.__wrapped__(np.uint32(0xFFFFFFFF), lines, n_lines.bit_length())
+        found = stage_lists.is_first.__wrapped__(np.uint32(0xFFFFFFFF), lines, n_lines.bit_length())
         assert (found != 0).tolist() == (lines == lines.min()).tolist()
 
 

@@ -5,9 +5,9 @@ import pytest
 from support.solids import MESH, UNIT, camera_from, plain_light, solid, solids, torus, turned
 
 from simcli.kernels.language import ti
-from simcli.kernels.rays import lit, picture, shapes
+from simcli.kernels.rays import intersections, lit, picture
+from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, PLANE
 from simcli.kernels.rays.picture import decoded, draw, ready_device
-from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, PLANE
 from simcli.kernels.rays.solids import meshes_of
 
 NO_MESH = meshes_of([])
@@ -38,7 +38,7 @@ def shot(which, meshes, origins, directions):
     out = np.full((len(origins), 4), np.nan, np.float32)
     shoot(origins.astype(np.float32), directions.astype(np.float32), rows, names, meshes.nodes, meshes.links,
           meshes.triangles, out)  # fmt: skip
-    met = out[:, 0] < shapes.NEVER
+    met = out[:, 0] < intersections.NEVER
     normal = out[:, 1:].astype(float)
     return np.where(met, out[:, 0], np.inf), normal / np.where(met, np.linalg.norm(normal, axis=1), 1.0)[:, None]
 
@@ -421,7 +421,7 @@ def test_what_stays_in_a_film_is_not_drawn_again_and_looks_the_same(planes, monk
 
 def test_one_kernel_draws_all_scenes():
     """Numbers of solids, triangles, pixels are data: what the first scene has compiled serves the others."""
-    from simcli.kernels.language.compilations import kernels_noted
+    from simcli.kernels.language.backend import kernels_noted
 
     ready_device()
     with kernels_noted() as taken:

@@ -24,8 +24,8 @@ from support.runs import MIXED, SWING, committed, differing, digest, worlds_of
 from support.solver_modes import MODES
 from support.tiers import in_turns
 
-from simcli.kernels.algebra import philox
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.language import elementary
 
 slow = pytest.mark.slow
 # Scalars, packs with a rest, packs without, hundreds of packs; each compiles its own kernel.
@@ -266,13 +266,13 @@ def drawn(device):
             for w in range(1):
                 arena.enter(w)
                 for k in range(n):
-                    a, b = philox.philox(word_at(given, 8 * k), word_at(given, 8 * k + 2), word_at(given, 8 * k + 4),
+                    a, b = elementary.philox(word_at(given, 8 * k), word_at(given, 8 * k + 2), word_at(given, 8 * k + 4),
                                          word_at(given, 8 * k + 6))  # fmt: skip
                     found.store(w, 4 * k, ti.cast(a & ti.u64(0xFFFFFFFF), ti.f64))
                     found.store(w, 4 * k + 1, ti.cast(a >> 32, ti.f64))
                     found.store(w, 4 * k + 2, ti.cast(b & ti.u64(0xFFFFFFFF), ti.f64))
                     found.store(w, 4 * k + 3, ti.cast(b >> 32, ti.f64))
-                    x, y = philox.normal_pair(a, b, ti.f64)
+                    x, y = elementary.normal_pair(a, b, ti.f64)
                     normal.store(w, 2 * k, x)
                     normal.store(w, 2 * k + 1, y)
 

@@ -15,8 +15,8 @@ from simcli import pipeline
 from simcli.cli import process as cli_process
 from simcli.cli.runs.live_view import LiveView
 from simcli.errors import DeviceMemoryError, Exit, OutputError
+from simcli.kernels.device import storage
 from simcli.kernels.device.runtime import Device
-from simcli.kernels.memory import storage
 from simcli.model.snapshot import Event, Unsolved
 from simcli.model.tables.start_tables import Beginning
 from simcli.pipeline import sub_batches as parts_of_batch

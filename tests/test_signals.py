@@ -10,13 +10,13 @@ from support.held_loops import EXACT, MASS, SLIDER, START, YIELDING, EventRunner
 from support.runs import MIXED
 from support.scenes import faults_of, scene
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import ORDERS as NUMBERS
 from simcli.kernels.forces.signals import Signals, evaluate_signals
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model import build
 from simcli.model.signals.signal_values import piecewise, signal_values
 from simcli.solvers.base.integrators import STAGES

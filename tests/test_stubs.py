@@ -12,10 +12,9 @@ from test_kernel_cache import cache, files  # noqa: F401
 
 import simcli as package
 from simcli import pipeline
-from simcli.kernels.device import kernel_cache
 from simcli.kernels.device.runtime import stop_device
-from simcli.kernels.language import stubs, traces
-from simcli.kernels.language.compilations import Origin, kernels_noted
+from simcli.kernels.language import kernel_cache, stubs, traces
+from simcli.kernels.language.backend import Origin, kernels_noted
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,7 +7,7 @@ import simcli as package
 from simcli import pipeline
 from simcli.kernels.device.runtime import stop_device
 from simcli.kernels.language import traces
-from simcli.kernels.language.compilations import Origin, kernels_noted
+from simcli.kernels.language.backend import Origin, kernels_noted
 from simcli.solvers import SOLVERS, RunPlan
 
 SCENE = """

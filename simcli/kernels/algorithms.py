@@ -16,11 +16,11 @@ from simcli.kernels.algorithms_core import (
     states_to_jacobians,
     states_to_masses,
 )
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.pack_arrays import Ints, PackArray, Shared
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.language.backend import program
-from simcli.kernels.language.launches import ReadyLaunch
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import Ints, PackArray, Shared
+from simcli.kernels.language.calls import ReadyLaunch
 from simcli.model.tables.model import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.

@@ -2,22 +2,22 @@
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Force, Motion, Vec3
 from simcli.kernels.articulation.aba import aba_backward, aba_forward
 from simcli.kernels.articulation.crba import crba
 from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.articulation.projection import Anchors, project_joints
+from simcli.kernels.articulation.report import FrameRows, put, report_bodies, write_pack
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import Signals, drive
+from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import put_lane
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import FrameRows, put, report_bodies, write_pack
+from simcli.kernels.language.expressions import put_lane
+from simcli.kernels.language.values import Force, Motion, Vec3
 from simcli.model.tables.model import Model
 
 

@@ -56,7 +56,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
 
 def _execute_noted(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:
     """Run a job as `_execute_into` does, and note its kernels."""
-    from simcli.kernels.language.compilations import kernels_noted
+    from simcli.kernels.language.backend import kernels_noted
 
     with kernels_noted() as taken:
         outcome = _execute_into(job, watch, process, goes_on)

@@ -152,7 +152,7 @@ def rotation_log(quat: _Array) -> tuple[_Array, _Array]:
     Args:
         quat: [1], (..., 4), x y z w, w >= 0.
 
-    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
+    Source: kernels/language/elementary.py has the same formulas for the device. No deviation.
     """
     sine = np.sqrt(dot(quat[..., :3], quat[..., :3]))
     small = sine < SMALL_SINE

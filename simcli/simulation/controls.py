@@ -8,8 +8,8 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.kernels.device.dlpack import is_lent_by, lent_array
-from simcli.kernels.memory.pack_arrays import PackArray
-from simcli.kernels.memory.storage import all_finite
+from simcli.kernels.device.pack_arrays import PackArray
+from simcli.kernels.device.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import SignalKind

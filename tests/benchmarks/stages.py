@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simcli.kernels.device import programs, storage
+from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.programs import NOBODY, Program
 from simcli.kernels.language import ti
-from simcli.kernels.memory import programs, storage
-from simcli.kernels.memory.notes import Notes
-from simcli.kernels.memory.programs import NOBODY, Program
 
 _PERIOD = 1e-4  # [s] between two looks
 _LEAST = 0.004  # of the time: stages that take less have no row

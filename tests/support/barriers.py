@@ -3,14 +3,14 @@
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.contact import add, measure_barrier, search_along
+from simcli.kernels.barrier.contact_energy import add, measure_barrier, search_along
 from simcli.kernels.barrier.friction import set_stick_stiffness
-from simcli.kernels.barrier.tables import Barrier
+from simcli.kernels.barrier.surfaces import Barrier
+from simcli.kernels.barrier.sweep import cap
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.sparse_factors import SkylineMatrix
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import SkylineMatrix
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model.bodies.surfaces import surfaces
 from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan

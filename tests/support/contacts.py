@@ -3,11 +3,11 @@
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.kernels.collision.collider import Collider
 from simcli.kernels.collision.detect import detect
-from simcli.kernels.collision.tables import Collider
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model import build
 from simcli.model.bodies.colliders import colliders
 from simcli.model.joints.tree_kinematics import link_points

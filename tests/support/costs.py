@@ -47,9 +47,9 @@ class Cost(NamedTuple):
 
 
 def pytest_configure():
-    from simcli.kernels.language import compilations
+    from simcli.kernels.language import backend
 
-    compilations.listeners.append(_taken.append)
+    backend.listeners.append(_taken.append)
 
 
 def _processor_time() -> float:

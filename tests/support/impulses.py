@@ -7,9 +7,9 @@ import numpy as np
 from simcli.kernels.complementarity.large import DOFS, SEEN, SystemPattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.programs import Program, begin, run
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import Program, begin, run
 
 
 @dataclass

@@ -13,7 +13,7 @@ import json, sys
 from simcli.cli.process import start_process, run_command
 start_process()
 from simcli.kernels.device import runtime
-from simcli.kernels.language.compilations import kernels_noted
+from simcli.kernels.language.backend import kernels_noted
 runtime._MOST_KERNELS, runtime._has_news = {MOST_KERNELS}, lambda: False  # one device for all
 for number, words in enumerate(json.load(sys.stdin)):
     with open(f"{{sys.argv[1]}}/{{number}}.log", "w") as log:

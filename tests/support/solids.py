@@ -3,9 +3,9 @@
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.picture import Light
 from simcli.kernels.rays.screens import Camera
-from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Solids
 
 # (kind, radius of the top, half length, f(x) < 0 inside of the unit shape)

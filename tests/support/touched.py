@@ -143,7 +143,7 @@ def listening(patch) -> None:
         patch: pytest's MonkeyPatch, which ends it.
     """
     from simcli.cli import process as cli_process
-    from simcli.kernels.collision.tables import Collider
+    from simcli.kernels.collision.collider import Collider
     from simcli.solvers import SOLVERS
 
     for name, make in [*SOLVERS.items()]:

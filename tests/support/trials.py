@@ -9,7 +9,7 @@ from simcli.model.assemble import assemble
 
 def slots_of(core):
     """Device memory that kernels must fill before they read it, by name."""
-    from simcli.kernels.memory.pack_arrays import PackArray
+    from simcli.kernels.device.pack_arrays import PackArray
 
     groups = {"state": core.state, "rows": core.rows, "core": core, "hinges": core.hinges}
     kept = ("state.external", "state.qd")  # zero where nobody writes: links without a body, kernels without rates

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.analysis.rest.touching import ROWS, RestContacts, cone_forces, contact_jacobians, contact_wrenches, touches_of
-from simcli.kernels.collision.finder import ContactFinder, FoundContacts
+from simcli.kernels.collision.queries import ContactFinder, FoundContacts
 from simcli.model.tables.model import Array, Model
 
 _SURE = 1e-9  # of the largest force, by which one may leave its cone

@@ -19,7 +19,7 @@ import numpy as np
 from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, wrenches_of_joints
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
-from simcli.kernels.collision.finder import ContactFinder
+from simcli.kernels.collision.queries import ContactFinder
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.row_places import start_angles
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.kernels.collision.finder import FoundContacts
+from simcli.kernels.collision.queries import FoundContacts
 from simcli.model.tables.model import Array, Model
 
 ROWS = 6  # of a contact: normal, two tangents, about the normal, two about tangents

@@ -86,7 +86,7 @@ def _keeper() -> Path:
     Raises:
         OutputError: there is none that can be written.
     """
-    from simcli.kernels.device import kernel_cache
+    from simcli.kernels.language import kernel_cache
 
     folder, reason = kernel_cache.keeper()
     if folder is None:
@@ -106,7 +106,7 @@ def _bundles(folder: Path, worlds: int | None, more: list[str]) -> Iterator[Prec
 def _compile_here(item: PrecompiledItem, sets: tuple, device: str) -> dict[str, Any]:
     """Compile a scene in this process."""
     from simcli import pipeline
-    from simcli.kernels.language.compilations import kernels_noted
+    from simcli.kernels.language.backend import kernels_noted
 
     started = time.perf_counter()
     with kernels_noted() as taken:
@@ -160,7 +160,7 @@ def _write(found: dict[str, Any]) -> None:
 
 def _keep_facts(item: PrecompiledItem, row: dict[str, Any], keeper: Path) -> None:
     """Keep beside the kernels which of them a bundle takes, and how long they took to compile, for `simcli doctor`."""
-    from simcli.kernels.device import kernel_cache
+    from simcli.kernels.language import kernel_cache
 
     if item.bundle:
         seconds = {kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None

@@ -126,7 +126,7 @@ def _reason_against(choose_arch, device: str, precision: str) -> str:
 
 def _cache() -> list[Line]:
     """The folders where compiled kernels stay between runs."""
-    from simcli.kernels.device import kernel_cache
+    from simcli.kernels.language import kernel_cache
 
     lines, (keeper, reason) = [], kernel_cache.keeper()
     for folder in kernel_cache.folders():
@@ -143,7 +143,7 @@ def _cache() -> list[Line]:
 def _bundles() -> list[Line]:
     """The scenes of `simcli precompile`: whether their kernels are there, and how long these took to compile."""
     from simcli.cli.shipped import first_line, shipped_scenes
-    from simcli.kernels.device import kernel_cache
+    from simcli.kernels.language import kernel_cache
 
     lines, folders = [], kernel_cache.folders()
     facts = {name: keys for folder in reversed(folders) for name, keys in kernel_cache.bundles_below(folder).items()}

@@ -6,11 +6,11 @@ dofs is eliminated dof by dof (block elimination by scalar pivots, mathematicall
 joint types.
 """
 
-from simcli.kernels.algebra.values import Force, Inertia
 from simcli.kernels.articulation.kinematics import TreeState, point_velocity
 from simcli.kernels.articulation.rnea import gravity_motion, no_force
+from simcli.kernels.device.model_tables import ADD, CARRY, START, Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.tables import ADD, CARRY, START, Tables
+from simcli.kernels.language.values import Force, Inertia
 
 
 def no_inertia(zero) -> Inertia:

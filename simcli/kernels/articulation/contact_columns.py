@@ -4,16 +4,16 @@ Links of one world go one by one, with the same bits as for all worlds of a bloc
 contacts of the same number between other links, each of them marks the links that carry its own, and these are done for all.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import point_velocity
-from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.values import Vec3
 
 
 @ti.func

@@ -3,15 +3,14 @@
 As all that depends on which links touch it goes lane by lane on scalars, or for all worlds at once, where they are alike.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts, share
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.lanes import one, put, whole_of
-from simcli.kernels.collision.rule import radius_in
+from simcli.kernels.collision.collider import CAPSULE, PLANE, SPHERE, TERRAIN, radius_in
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
-from simcli.kernels.collision.tables import CAPSULE, PLANE, SPHERE, TERRAIN
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select, select_parts, share
+from simcli.kernels.language.values import Vec3
 
 
 @ti.func

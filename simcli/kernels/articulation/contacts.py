@@ -4,8 +4,6 @@ Which links touch differs between the worlds of a pack, so that this goes lane b
 all worlds at once, where they are alike.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts, share
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.contact_columns import (
     forget_links,
     forget_rounding,
@@ -19,13 +17,15 @@ from simcli.kernels.articulation.contact_columns import (
     see_link,
 )
 from simcli.kernels.articulation.contact_places import pushed_points
-from simcli.kernels.collision.lanes import across as perpendicular
-from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.collider import NO_GRAIN
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
-from simcli.kernels.collision.tables import NO_GRAIN
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.device.lanes import across as perpendicular
+from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane
+from simcli.kernels.language.elementary import select, select_parts, share
+from simcli.kernels.language.expressions import get_lane
+from simcli.kernels.language.values import Vec3
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 

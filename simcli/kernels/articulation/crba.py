@@ -4,10 +4,10 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 6. Deviatio
 point O instead of link coordinates, so that inertias of parent and child simply add.
 """
 
-from simcli.kernels.algebra.values import Inertia
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Inertia
 
 
 def own_inertia(t: Tables, s: TreeState, w, i) -> Inertia:

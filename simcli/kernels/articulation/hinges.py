@@ -17,12 +17,11 @@ origin less gravity, K = [b] + [w]^2, so that the point at r from the origin has
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import sincos
-from simcli.kernels.algebra.values import Force, Mat3, Sym3, Value, Vec3
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import item, local
-from simcli.kernels.language.vectors import get_lane, vector
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import sincos
+from simcli.kernels.language.expressions import get_lane, item, local, vector
+from simcli.kernels.language.values import Force, Mat3, Sym3, Value, Vec3
 from simcli.model.tables.model import LinkKind, Model
 
 _SYM = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of a Sym3

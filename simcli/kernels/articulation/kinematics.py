@@ -8,11 +8,11 @@ loss of about (size of the tree / size of a link)^2 units in the last place.
 Notation: R rotation of the link frame; o its origin relative to O; S motion columns; c velocity-product acceleration.
 """
 
-from simcli.kernels.algebra.elementary import normalized, sincos
-from simcli.kernels.algebra.values import Force, Inertia, Mat3, Motion, Quat, Vec3, columns_of, unit_vector
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import normalized, sincos
+from simcli.kernels.language.values import Force, Inertia, Mat3, Motion, Quat, Vec3, columns_of, unit_vector
 from simcli.model.tables.model import LinkKind
 
 HELIX, BALL, FREE, AFFINE = (int(kind) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))

@@ -3,14 +3,14 @@
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.algebra.elementary import nearest_turn
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import attitude, natural_spin, vector_at
 from simcli.kernels.articulation.projection import Anchors, anchor_motion
+from simcli.kernels.articulation.report import put
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import put
+from simcli.kernels.language.elementary import nearest_turn
+from simcli.kernels.language.values import Vec3
 from simcli.model.constraints.lawful import joints_with_wrench
 from simcli.model.joints.catalogue import ORBITS
 from simcli.model.joints.tree_kinematics import body_rotations, links_of

@@ -1,8 +1,8 @@
 """Points of links in the world, and forces that act there."""
 
-from simcli.kernels.algebra.values import Force, Vec3
 from simcli.kernels.articulation.kinematics import point_velocity, upright
 from simcli.kernels.language import ti
+from simcli.kernels.language.values import Force, Vec3
 
 
 @ti.func

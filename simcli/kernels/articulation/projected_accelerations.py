@@ -3,13 +3,13 @@
 Notation: as there. A vector u seen from the parent anchor frame changes by R_p^T (u' - w_p x u).
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, vector_at
 from simcli.kernels.articulation.projection import ON_AXIS, anchor_motion, turned
+from simcli.kernels.articulation.report import put
 from simcli.kernels.articulation.rnea import gravity_motion
 from simcli.kernels.language import ti
-from simcli.kernels.report import put
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Vec3
 
 
 @ti.func

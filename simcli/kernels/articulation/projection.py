@@ -7,12 +7,12 @@ anchor frame; e_k the angular axes as the angles before them carry them.
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.algebra.elementary import atan2, nearest_turn, sincos
-from simcli.kernels.algebra.values import Mat3, Vec3, quaternion_of
+from simcli.kernels.articulation.report import motion_of_body, put
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import motion_of_body, put
+from simcli.kernels.language.elementary import atan2, nearest_turn, sincos
+from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.language.values import Mat3, Vec3, quaternion_of
 from simcli.model.joints.catalogue import CARRIED_KINDS, ORBITS, POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables.model import JointKind, Model
 

@@ -4,10 +4,10 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 5. Deviatio
 coordinates, so that the transforms between parent and child are identities.
 """
 
-from simcli.kernels.algebra.values import Force, Mat3, Motion, Vec3
 from simcli.kernels.articulation.kinematics import AFFINE, place_link, point_velocity
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Force, Mat3, Motion, Vec3
 
 
 def no_force(zero) -> Force:

@@ -1,7 +1,7 @@
 """Laws of a contact: the barrier of a gap, the mollifier of parallel edges, friction that sticks; and friction of joints."""
 
-from simcli.kernels.algebra.elementary import logarithm
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import logarithm
 
 WALL = 1e30  # [J], of surfaces that have met
 PARALLEL = 1e-3  # [1], square of the sine of the angle of two edges at which the mollifier ends

@@ -9,11 +9,10 @@ count as they are.
 Where a flat face has a notch, points beyond it have two nearest points along a line, and the energy has a crease there.
 """
 
-from simcli.kernels.barrier.closest import blend, direction, weigh
+from simcli.kernels.barrier.closest import blend, corners, direction, thickness, weigh
 from simcli.kernels.barrier.pieces import near_gap
-from simcli.kernels.barrier.stencils import corners, thickness
-from simcli.kernels.barrier.tables import INFINITE_GAP
-from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.barrier.surfaces import INFINITE_GAP
+from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 
 

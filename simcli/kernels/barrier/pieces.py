@@ -14,15 +14,25 @@ Source: Hessian of a minimum over parameters. Deviation from projecting each ste
 square of the gradient is projected apart from the others, with which it need not be orthogonal.
 """
 
-from simcli.kernels.algebra.elementary import precision_of, select_parts
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
+from simcli.kernels.barrier.closest import (
+    EDGE_EDGE,
+    POINT_PLANE,
+    at_corners,
+    blend,
+    corners,
+    direction,
+    places,
+    slide,
+    thickness,
+    weigh,
+)
 from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
-from simcli.kernels.barrier.stencils import at_corners, corners, places, thickness
+from simcli.kernels.barrier.surfaces import PIECE
 from simcli.kernels.barrier.sweep import apart, lower, upper
-from simcli.kernels.barrier.tables import PIECE
-from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, whole_of
+from simcli.kernels.device.lanes import across, length, one, unit_or, vector, whole_of
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import precision_of, select_parts
+from simcli.kernels.language.values import Vec3
 
 _SMALL = {"float64": 1e-150, "float32": 1e-18}  # norms that are as good as zero
 

@@ -2,16 +2,16 @@
 faces that look at each other along it.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.features import box_face
-from simcli.kernels.collision.convex.manifold import clipping_face
-from simcli.kernels.collision.lanes import length, one, sign, way_between, whole_of
+from simcli.kernels.collision.collider import BOXES
+from simcli.kernels.collision.features import box_face
+from simcli.kernels.collision.manifold import clipping_face
 from simcli.kernels.collision.points import tolerance
-from simcli.kernels.collision.tables import BOXES
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import length, one, sign, way_between, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.language.values import Vec3
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
 _ALONG = 0.999  # cosine of two normals that are one

@@ -1,11 +1,11 @@
 """Points of contact of one pair: candidates are collected, the best are chosen, and go into the c.contacts."""
 
-from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.lanes import one, put, vector
-from simcli.kernels.collision.tables import CANDIDATE, MOST_CANDIDATES, TERRAIN
+from simcli.kernels.collision.collider import CANDIDATE, MOST_CANDIDATES, TERRAIN
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import one, put, vector
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import precision_of
+from simcli.kernels.language.values import Vec3
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
 _LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so noise chooses none

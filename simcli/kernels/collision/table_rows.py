@@ -3,14 +3,13 @@
 Worlds of a block whose contacts of one number are between the same shapes go at once, with the same bits as one by one.
 """
 
-from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.lanes import one, put, way_between, whole_of
-from simcli.kernels.collision.rule import radius_in
-from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
+from simcli.kernels.collision.collider import CONE, CYLINDER, ELLIPSOID, radius_in
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import one, put, way_between, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, get_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import precision_of
+from simcli.kernels.language.expressions import any_lane, get_lane
+from simcli.kernels.language.values import Vec3
 
 _STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
 # [1], sizes of a shape that gaps are taken to round by at least: with fewer it would depend on how far away a body is, up to

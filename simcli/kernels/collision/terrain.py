@@ -3,13 +3,13 @@
 Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the triangles 0, below the cut, and 1, above it.
 """
 
-from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import length, one, put, unit_or, vector, way_between
+from simcli.kernels.collision.collider import CANDIDATE, CONE, CYLINDER, ELLIPSOID
+from simcli.kernels.collision.gjk import support
 from simcli.kernels.collision.points import GAP
-from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID
+from simcli.kernels.device.lanes import length, one, put, unit_or, vector, way_between
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import precision_of
+from simcli.kernels.language.values import Vec3
 
 _NEAR = {"float64": 1e-6, "float32": 1e-4}  # [1] of the size of a triangle: a point as near to an edge or a corner is on it
 _EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1] of it, heights that count as zero

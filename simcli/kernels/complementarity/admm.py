@@ -14,16 +14,16 @@ Source: Boyd et al. (2011), section 3, as Acary, Bremond and Huber (2018) use it
 J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone, on_discs
 from simcli.kernels.complementarity.dense import is_anywhere, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Vec3
 
 ROUND = 20  # ADMM iterations with the same factors
 FIRST_RHO, LEAST_RHO, MOST_RHO = 0.3, 1e-5, 1e3

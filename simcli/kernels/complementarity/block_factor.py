@@ -7,10 +7,10 @@ times as fast as their numbers one by one.
 """
 
 from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane, put_lane, vector
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.notes import Notes
+from simcli.kernels.language.expressions import get_lane, put_lane, vector
 
 DOFS = 6  # velocities of a body, rows of a block
 

@@ -3,8 +3,6 @@
 It serves Newton steps (newton.py) and ADMM iterations (admm.py), each with a G of its own.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import admm_row, admm_triple, reciprocals
 from simcli.kernels.complementarity.dense import (
     any_entry,
@@ -19,9 +17,11 @@ from simcli.kernels.complementarity.dense import (
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.complementarity.problem import ADMM
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.language.values import Mat3, Vec3
 
 
 def renew_factors(p, w, kind):

@@ -8,10 +8,10 @@ Source: Alart and Curnier (1991); Fukushima, Luo and Tseng (2002).
 Deviation: without friction the functions on the cone are the scalar ones of the normal, and the tangents are free.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Mat3, Vec3
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.values import Mat3, Vec3
 
 UNBOUNDED = 1e30  # [N s], a bound beyond is none
 LEAST_FRICTION = 1e-6  # of the functions on the cone: they divide by it

@@ -4,11 +4,11 @@ All lanes do the same work in the same order whatever their numbers are. What is
 changes no bit of what is finite: sums here start at +0, and so never become -0.
 """
 
-from simcli.kernels.algebra.values import Mat3, Vec3
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, get_lane
-from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.expressions import any_lane, get_lane
+from simcli.kernels.language.values import Mat3, Vec3
 
 
 def whole(array, w, item):

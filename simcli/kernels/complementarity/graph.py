@@ -8,9 +8,9 @@ Source: minimum degree (Tinney and Walker 1967). Deviation: on whole bodies, who
 
 import numpy as np
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.notes import Notes
 
 _WORD = 32  # bits
 UNKNOWN, COMPLETE, OPEN = 0, 1, 2  # what the pattern is: not found yet; of all that is coupled; of less

@@ -17,14 +17,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor
 from simcli.kernels.complementarity.dense import put_three, three, whole
 from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.notes import Notes
+from simcli.kernels.language.values import Mat3, Vec3
 
 SEEN = 2 * DOFS  # of a contact
 MOST_VECTORS = 200  # of a search (krylov.py)

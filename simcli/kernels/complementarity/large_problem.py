@@ -1,6 +1,5 @@
 """What the rounds of a large world share, and the condensed matrix without its entries."""
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.block_factor import clear_blocks, factorize_blocks, place_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
@@ -28,7 +27,8 @@ from simcli.kernels.complementarity.large import (
     velocities_seen,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import vector
+from simcli.kernels.language.expressions import vector
+from simcli.kernels.language.values import Vec3
 
 
 @ti.func

@@ -1,12 +1,12 @@
 """The velocity that impulses give, and how far both are from a solution: the natural map, in m/s."""
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import discs, natural_contact, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_row, speed_of_triple
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.numbers import number
+from simcli.kernels.language.values import Mat3, Vec3
 
 STARTING = 1e30  # [m/s], worse than any natural map
 PROGRESS = 0.9  # of the best natural map before: less is progress

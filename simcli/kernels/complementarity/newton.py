@@ -8,17 +8,17 @@ The matrix is not symmetric, and must not be made so. It is made in condensed.py
 Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.complementarity.admm import scale_of
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, scaled_columns, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.complementarity.problem import NEWTON
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.language.values import Mat3
 
 _ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
 HALVINGS = 10

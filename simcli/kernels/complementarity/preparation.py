@@ -1,7 +1,5 @@
 """The preparation of a problem: what its rounds share, and what each of them begins with."""
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import (
     diagonal,
@@ -14,11 +12,13 @@ from simcli.kernels.complementarity.dense import (
 )
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen, solve_masses
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.values import Mat3, Vec3
 
 
 @ti.func

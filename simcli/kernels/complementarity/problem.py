@@ -17,11 +17,11 @@ contact may differ in compliance.
 
 from dataclasses import dataclass
 
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.large import DOFS, Large, SystemPattern
-from simcli.kernels.linear.skyline import packed_index
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import Registers
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.programs import Registers
+from simcli.kernels.device.sparse_factors import packed_index
+from simcli.kernels.language.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, ADMM
 # Kind, most iterations, iterations without progress after which it gives up.

@@ -10,8 +10,6 @@ Source: Rockafellar (1976), proximal points. Deviation: rounds here do not chang
 does gives one round to each of its own.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, admm_iteration, begin_admm
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
@@ -28,8 +26,10 @@ from simcli.kernels.complementarity.newton import (
 )
 from simcli.kernels.complementarity.preparation import prepare_problem, regularize_problem
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
+from simcli.kernels.device.stage_lists import only, repeat
 from simcli.kernels.language import ti
-from simcli.kernels.memory.lists import only, repeat
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.values import Vec3
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding

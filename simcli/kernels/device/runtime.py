@@ -12,13 +12,23 @@ import numpy as np
 from simcli.cores import cores
 from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.cuda import copy_to_device, device_name, fetched, has_cuda_device, take_cuda_device
-from simcli.kernels.device.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language import ti
-from simcli.kernels.language.backend import configuration, is_arch_supported, memory_error, program, stdout_silenced, stop
-from simcli.kernels.language.compilations import KernelTaken, Origin, listeners, origins_of
-from simcli.kernels.language.rolling import keep_loops_rolled
+from simcli.kernels.language.backend import (
+    KernelTaken,
+    Origin,
+    configuration,
+    is_arch_supported,
+    listeners,
+    memory_error,
+    origins_of,
+    program,
+    stdout_silenced,
+    stop,
+)
+from simcli.kernels.language.expressions import keep_vectors
+from simcli.kernels.language.finishing import keep_loops_rolled
+from simcli.kernels.language.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language.stubs import stub_notes
-from simcli.kernels.language.vectors import keep_vectors
 
 # Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}

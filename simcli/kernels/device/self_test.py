@@ -20,11 +20,10 @@ from collections.abc import Callable
 import numpy as np
 
 from simcli.errors import DeviceError
-from simcli.kernels.algebra import elementary
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.device.runtime import Device
-from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
+from simcli.kernels.language import elementary, ti
+from simcli.kernels.language.expressions import is_nan
+from simcli.kernels.language.values import Vec3
 
 _REACH = 1e3  # [rad], largest angle
 N = 512  # numbers of each function

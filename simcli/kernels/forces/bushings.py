@@ -19,13 +19,13 @@ that of a linear spring on d and phi. Deviation: bend and twist have their own s
 
 import numpy as np
 
-from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
-from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.articulation.points import world_point, world_turn
+from simcli.kernels.articulation.report import put
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import put
+from simcli.kernels.language.elementary import pulled_back, rotation_log
+from simcli.kernels.language.values import Force, Mat3, Vec3
 from simcli.model.forces.bushing import bushing_rows
 from simcli.model.tables.model import Model
 

@@ -5,16 +5,13 @@ efforts.py and external.py have what acts, work.py what it does.
 
 import numpy as np
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
-from simcli.kernels.forces.drags import DragColumns
-from simcli.kernels.forces.gravity_compensation import GravityCompensation
-from simcli.kernels.forces.joint_wrenches import JointWrenches
 from simcli.kernels.forces.signals import driven_columns
-from simcli.kernels.forces.springs import Springs
-from simcli.kernels.forces.wrenches import Wrenches
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.forces.springs import DragColumns, Springs
+from simcli.kernels.forces.wrenches import GravityCompensation, JointWrenches, Wrenches
 from simcli.model.constraints.lawful import limit_damping
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.mechanism import reads

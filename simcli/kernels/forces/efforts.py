@@ -4,11 +4,10 @@ In the implicit forms their gradients go to the diagonal of the mass matrix, whi
 nothing.
 """
 
-from simcli.kernels.algebra.elementary import exp_rotation
-from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.articulation.kinematics import BALL, quaternion_at, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import Response, add_applied, bound_law, foresee, servo_law, turn_law
+from simcli.kernels.language.elementary import exp_rotation, rotation_log
+from simcli.kernels.rows.coordinate_laws import Response, add_applied, bound_law, foresee, servo_law, turn_law
 
 
 @ti.func

@@ -7,11 +7,11 @@ then, are among what a checkpoint has.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, get_lane, is_nan, put_lane, vector
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import atan2, exponential, raised, select, sincos
+from simcli.kernels.language.expressions import any_lane, get_lane, is_nan, put_lane, vector
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Op, delays_of
 

@@ -6,14 +6,13 @@ follow from p, p' and p'' (rotations/quaternions.py has the formulas), in the pa
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import exp_rotation, polynomial, select, sincos
-from simcli.kernels.algebra.rotation_log import rotation_log
-from simcli.kernels.algebra.values import Quat, Vec3
 from simcli.kernels.articulation.kinematics import store_vector, upright, vector_at
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.efforts import component_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import exp_rotation, polynomial, rotation_log, select, sincos
+from simcli.kernels.language.values import Quat, Vec3
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
 from simcli.model.forms.kinematic_bodies import SUCCESSIVE, prescribed_bodies_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs

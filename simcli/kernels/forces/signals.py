@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select, sincos
+from simcli.kernels.device.arena import Arena, is_pack, local
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.feedback import ORDERS, FeedbackLaws, hold_samples, take_samples
 from simcli.kernels.forces.prescribed_target import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane, put_lane
-from simcli.kernels.memory.arena import Arena, is_pack, local
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select, sincos
+from simcli.kernels.language.expressions import get_lane, put_lane
 from simcli.model.joints.mechanism import reads
 from simcli.model.joints.tree_kinematics import body_rotations
 from simcli.model.tables.model import DriveMode, Model

@@ -1,35 +1,22 @@
-"""The language of device code: Taichi, as simcli uses it. Everything else imports it from here, as `ti`.
+"""The language of device code: Taichi as simcli uses it, values on packs, and compiled kernels where they are kept.
+
+Everything else imports Taichi from here, as `ti`.
 
 In: Python functions. Out: kernels. Never found here: mechanics, memory of worlds.
 
-    internals    Taichi's package, and all that is taken from below its public interface, by name
-    expressions  local variables and items, inside kernels
-    backend      the program, and how it is configured
-    source_text  how Taichi finds the text of a function: without a search through all modules
-    tracing      how it makes a program of that text
-    numbers      numbers of objects are read from memory, so that scenes share kernels
-    procedures   functions that are compiled once and called
-    rolling      loops that stay loops
-    vectors      packs as vectors of the processor
-    finishing    compiled kernels, made faster where they are kept
-    compilations  which kernels were compiled, and which came from a folder of kernels
-    launches     launches of one kernel again and again: arguments are handed over once
-    stubs        kernels that another process has traced are taken from the folder by a digest
-    traces       kernels that were traced: another run takes them if all that a trace can read of it is the same
-
-What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median of
-pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in natural coordinates (fourbar_natural.yaml) and
-five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
+What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median
+of pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in natural coordinates (fourbar_natural.yaml)
+and five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
 
     Trick                          for      gain  on          told by
     internals._caller_named_only   import   2.9   Taichi      house.python_keeps_its_own_functions
     source_text.stands_in_class    import   2.8   solvers     house.modules_are_not_searched_at_a_start
     source_text.source_lines       trace    1.3   four-bars   house.texts_of_all_device_functions_are_those_of_the_file
-    tracing._place_of              trace    2.0   four-bars   finishing.mistakes_are_told_with_their_place
-    tracing.expression             trace    1.25  balls       finishing.programs_are_those_of_taichis_own_front_end
-    rolling.GUARD                  compile  2.2   four-bars   finishing.the_bytes_are_those_of_unrolled_loops
-    procedures.procedure           compile  2.2   balls       finishing.a_procedure_is_compiled_once_and_called_or_inlined
-    vectors.keep_vectors           step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
+    source_text._place_of          trace    2.0   four-bars   finishing.mistakes_are_told_with_their_place
+    source_text.expression         trace    1.25  balls       finishing.programs_are_those_of_taichis_own_front_end
+    finishing.GUARD                compile  2.2   four-bars   finishing.the_bytes_are_those_of_unrolled_loops
+    calls.procedure                compile  2.2   balls       finishing.a_procedure_is_compiled_once_and_called_or_inlined
+    expressions.keep_vectors       step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
     storage.MASK                   step     1.25  chain       kernels_shared.memory_that_kernels_do_not_reach_is_refused
     finishing.finished_text        step     1.3  stacks      finishing.kept_kernels_load_addresses_once
     numbers.load                   compile  all   next scene  kernels_shared.another_scene_of_a_kind_needs_no_other_kernel
@@ -39,11 +26,11 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
     stubs.take_stub                start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
     machine_code.make_code         start    1.6   balls       machine_code.a_kernel_is_compiled_once_for_a_processor
-    launches.ReadyLaunch           step     7     two links   simulation.launches_that_stand_ready_do_the_same
+    calls.ReadyLaunch              step     7     two links   simulation.launches_that_stand_ready_do_the_same
 """
 
 from simcli.kernels.language.internals import ti
 
-from simcli.kernels.language import source_text, tracing  # noqa: F401  (before the others)  # isort: skip
+from simcli.kernels.language import source_text  # noqa: F401  (before the others)  # isort: skip
 
 __all__ = ["ti"]

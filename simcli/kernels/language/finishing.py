@@ -1,18 +1,83 @@
-"""Compiled kernels, finished: what LLVM leaves in its text because it cannot know better, and what was there for it alone.
+"""Loops that the compiler keeps as loops, and compiled kernels, finished: what LLVM cannot know better, and leaves.
+
+LLVM believes that today's processors like loop bodies of thousands of instructions, and unrolls each of ours eight times.
+That is most of the time that a scene takes to compile, grows with the scene, and gains nothing: the memory of a block of
+worlds sets the pace. A body with a call is left alone. So every loop of a device function gets one, after a test that is
+never true but that the compiler cannot decide; bounds are opaque to it, so that its work does not depend on the scene.
 
 Arguments of a kernel stay while it runs, but LLVM must think that every store may change them, and loads the address of the
-memory anew after each. Here each function loads it once. Loops have a branch that is never taken, so that they stay loops
-(rolling.py); once they are compiled it only costs: it goes. What is computed stays as it is, so that the bytes of a run do
-not depend on it: stacks of boxes take 0.78 of the time, humanoids 0.8, rows of 20 four-bars 0.75.
+memory anew after each. Here each function loads it once. Once loops are compiled the branch that is never taken only costs:
+it goes. What is computed stays as it is, so that the bytes of a run do not depend on it: stacks of boxes take 0.78 of the
+time, humanoids 0.8, rows of 20 four-bars 0.75.
 
 Taichi keeps the text in a file of its own for each kernel (1.7.4): a mark, two lengths, the facts of the kernel, the text,
 and a checksum of both. Files that look otherwise, and kernels of a GPU, stay as they are.
 """
 
+import ast
 import re
+from functools import cache
+from types import SimpleNamespace
 
-from simcli.kernels.language.rolling import UNREACHED
-from simcli.kernels.machine_code import file_of, file_parts
+from simcli.kernels.language.backend import default_real
+from simcli.kernels.language.expressions import item
+from simcli.kernels.language.internals import ASTTransformer, ti
+from simcli.kernels.language.machine_code import file_of, file_parts
+from simcli.kernels.language.numbers import unknown_zero, unused_number
+
+_ROLLING = "_rolling"  # in device functions
+UNREACHED = 2_000_000_000  # iterations
+GUARD = f"if {{0}} > {UNREACHED}: {_ROLLING}.call()"
+_ZERO = f"{_ROLLING}.zero()"
+
+_fields = SimpleNamespace(zero=None, sink=None)
+_build_range_for = ASTTransformer.build_range_for
+
+
+def keep_loops_rolled(keep: bool) -> None:
+    """Compile the loops of simcli's device functions as loops from now on, or as Taichi's own.
+
+    Args:
+        keep: True directly after Taichi's start on a CPU; False on a GPU.
+    """
+    ASTTransformer.build_range_for = staticmethod(_build_rolled if keep else _build_range_for)
+    if keep:
+        _fields.zero, _fields.sink = ti.field(ti.i32, shape=1), ti.field(default_real(), shape=1)
+
+
+def _zero():
+    """0, which the compiler does not know (inside kernels)."""
+    found = unknown_zero()
+    return item(_fields.zero, 0) if found is None else found
+
+
+def _call():
+    """A call of the C library: the tangent of a number that nobody uses (inside kernels)."""
+    place = unused_number()
+    place = item(_fields.sink, 0) if place is None else place
+    place._assign(ti.tan(place))
+
+
+_here = SimpleNamespace(zero=_zero, call=_call)
+
+
+def _build_rolled(ctx, node: ast.For):
+    if ctx.is_kernel or not ctx.func.func.__module__.startswith("simcli."):
+        return _build_range_for(ctx, node)
+    ctx.global_vars[_ROLLING] = _here
+    bounds = node.iter.args
+    end = bounds[-1]
+    if not any(isinstance(part, ast.Call) for part in ast.walk(end)):  # what is read from a table is opaque already
+        node.iter.args = [*bounds[:-1], ast.copy_location(ast.BinOp(end, ast.Add(), _parsed(_ZERO).value), end)]
+    node.body = [*node.body, _parsed(GUARD.format(node.target.id))]
+    return _build_range_for(ctx, node)
+
+
+@cache
+def _parsed(text: str) -> ast.stmt:
+    """Tree of a statement; all loops share it, for Taichi leaves in a tree only what it overwrites when it comes again."""
+    return ast.parse(text).body[0]
+
 
 _OF_CPU = b"@cpu_parallel_range_for_task("  # is in every kernel of a CPU that has a loop over blocks
 

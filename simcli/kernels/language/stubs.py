@@ -21,8 +21,18 @@ from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Protocol
 
-from simcli.kernels.language.backend import configuration, default_real, program
-from simcli.kernels.language.compilations import KernelTaken, Origin, look_up, name_of, origins_of, own_materialize, tell
+from simcli.kernels.language.backend import (
+    KernelTaken,
+    Origin,
+    configuration,
+    default_real,
+    look_up,
+    name_of,
+    origins_of,
+    own_materialize,
+    program,
+    tell,
+)
 from simcli.kernels.language.internals import PACKAGE, Func, Kernel, core, kernel_impl
 from simcli.source_digest import traced_digest
 

@@ -19,8 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from simcli.kernels.language.backend import configuration, program
-from simcli.kernels.language.compilations import KernelTaken, Origin, kernels_noted, tell
+from simcli.kernels.language.backend import KernelTaken, Origin, configuration, kernels_noted, program, tell
 from simcli.kernels.language.internals import Func, Kernel, core
 from simcli.kernels.language.numbers import Numbers, listening
 from simcli.kernels.language.stubs import keep_stub, stub_digest, stub_notes, take_stub

@@ -1,11 +1,18 @@
 """Coordinates of joints of affine bodies: energies of two rows each, once per turn, along both axes of a line."""
 
-from simcli.kernels.algebra.elementary import atan2, nearest_turn
 from simcli.kernels.language import ti
-from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
+from simcli.kernels.language.elementary import atan2, nearest_turn
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law
-from simcli.kernels.potentials.potential_terms import PotentialTerms, mean_force, slopes_of_turn
+from simcli.kernels.potentials.potential_terms import (
+    PotentialTerms,
+    excess_of,
+    mean_force,
+    raise_pushes,
+    slopes_of_turn,
+    steepen,
+    way_to_limit,
+)
 
 
 @ti.func

@@ -5,13 +5,12 @@
 The second part of the Hessian may be indefinite; where it makes the whole so, a lane does without it (curve = 0).
 """
 
-from simcli.kernels.algebra.polar import add_arap, find_arap
+from simcli.kernels.device.sparse_factors import add_entry
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import add_entry
-from simcli.kernels.potentials.cables import add_cables, cable_slopes
 from simcli.kernels.potentials.coordinates import coordinate_slopes, find_laws, work_of_laws
 from simcli.kernels.potentials.gears import add_gears
-from simcli.kernels.potentials.springs import find_springs, spring_slopes, work_of_springs
+from simcli.kernels.potentials.polar import add_arap, find_arap
+from simcli.kernels.potentials.springs import add_cables, cable_slopes, find_springs, spring_slopes, work_of_springs
 from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals
 
 

@@ -19,16 +19,15 @@ energies of the step, as libuipc's passive joints are.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import FULL_TURN, nearest_turn, select
 from simcli.kernels.barrier.law import smooth_step
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.potentials.bounds import add_hard, add_motion
-from simcli.kernels.potentials.potential_terms import PotentialTerms, damper
+from simcli.kernels.language.elementary import FULL_TURN, nearest_turn, select
+from simcli.kernels.potentials.potential_terms import PotentialTerms, add_hard, add_motion, damper
+from simcli.kernels.rows.coordinate_laws import bound_law, servo_law, torsion_law
 from simcli.model.forms.affine_energy import Energies, Kind
 from simcli.model.tables.model import Model
 

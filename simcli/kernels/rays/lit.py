@@ -4,20 +4,22 @@ One light far away, as wide as a window, and light from all around, more from ab
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.rays.meshes import mesh
-from simcli.kernels.rays.packs import PACK, pack, pack_enters
-from simcli.kernels.rays.shapes import (
+from simcli.kernels.rays.intersections import (
     BALL,
     BOX,
     CAPSULE,
     FRUSTUM,
     MESH,
     NEVER,
+    PACK,
     PLANE,
     ball,
     box,
     capsule,
     frustum,
+    mesh,
+    pack,
+    pack_enters,
     plane,
     vec3,
     vec4,

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.rays import lit
-from simcli.kernels.rays.packs import PACK
+from simcli.kernels.rays.intersections import PACK
 from simcli.kernels.rays.pixels import draw_pixels
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_changed, tiles_of
 from simcli.kernels.rays.solids import Meshes, Solids

@@ -2,9 +2,9 @@
 
 from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
+from simcli.kernels.rays.intersections import MESH, NEVER, PLANE, vec3
 from simcli.kernels.rays.lit import against, background, colour_of, encoded, of_solid, seen_light, vec3_at
 from simcli.kernels.rays.screens import TILE
-from simcli.kernels.rays.shapes import MESH, NEVER, PLANE, vec3
 
 _SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it
 _TASK = 256  # pixels of a task

@@ -6,11 +6,11 @@ Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gai
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import atan2, nearest_turn, precision_of
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import PackArray
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import PackArray
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import atan2, nearest_turn, precision_of
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.model.forms.polynomials import BENT
 from simcli.model.forms.quadratic_rows import Quadratic

@@ -9,14 +9,15 @@ reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.articulation.kinematics import point_velocity, vector_at
 from simcli.kernels.articulation.points import world_point, world_turn
 from simcli.kernels.articulation.rnea import gravity_motion
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Force, Mat3, Vec3
 from simcli.kernels.rows.forms import (
+    Powers,
     angle_near,
     component_along,
     component_of_log,
@@ -24,10 +25,10 @@ from simcli.kernels.rows.forms import (
     meet,
     product_of_directions,
     stay_apart,
+    successive_angle,
     turn_about,
+    value_and_slopes,
 )
-from simcli.kernels.rows.powers import Powers, value_and_slopes
-from simcli.kernels.rows.successive import successive_angle
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.constraints.row_places import anchor_pair_of_row, rows_of_terms, start_angles
 from simcli.model.tables.model import LinkKind

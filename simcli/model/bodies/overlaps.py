@@ -5,7 +5,7 @@ Of convex shapes the depth is the least way that parts them,
     depth = min over unit d of  h_a(d) + h_b(-d) - d . (x_b - x_a)
 
 with the distances h to which each shape reaches from its origin: what the narrow phase of a run finds by walking the surface
-of the difference of both (kernels/collision/convex/epa.py). Any direction bounds it from above, so that few directions show
+of the difference of both (kernels/collision/epa.py). Any direction bounds it from above, so that few directions show
 that most pairs are apart. The shapes are the tables of that narrow phase, margins included (colliders.py). Of terrain the
 prisms below its triangles count, each of them convex.
 """

@@ -259,7 +259,7 @@ def _spin(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 
 def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
-    """One of two or three turns, each carried by those before: see kernels/rows/successive.py."""
+    """One of two or three turns, each carried by those before: see kernels/rows/forms.py."""
     F_a, F_b = e.frames
     axes = [e.column(name) for name in ("on_a", "across_a", "on_b")]
     n = _SUCCESSIVE_ANGLES[Form(e.rows.form[chosen[0]])]

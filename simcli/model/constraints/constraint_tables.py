@@ -12,7 +12,7 @@ kinds). More kinds are added to those of the catalogue, most of them because law
     EULER   of three, about axes at right angles
     ROLL    rate w . d_A alone                          a velocity of a ball joint; it has no coordinate
 
-A law (kernels/laws/bounded.py) acts on a dof of the tree, or on a row.
+A law (kernels/rows/bounded_laws.py) acts on a dof of the tree, or on a row.
 """
 
 from dataclasses import dataclass

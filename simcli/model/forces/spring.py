@@ -113,7 +113,7 @@ def ends_of_segments(segments: Segments, pose: Array) -> list[Array]:
 def elastic_tension(springs: Springs, length: Array) -> Array:
     """[N], (K,), of the springs of world 0 at lengths (K,), 0 of a slack one that is shorter than it rests.
 
-    On the device, with dampers, it is kernels/laws/coordinate.py:spring_law.
+    On the device, with dampers, it is kernels/rows/coordinate_laws.py:spring_law.
 
     Args:
         springs: the table.

@@ -5,11 +5,11 @@ Tables of contact from the options, and its room; see base/world_ends.py.
 
 import numpy as np
 
-from simcli.kernels.barrier.tables import Barrier
+from simcli.kernels.barrier.surfaces import Barrier
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.stage_lists import when
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.lists import when
-from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import start_gradients
 from simcli.model.bodies.surfaces import Surfaces, crossings, surfaces
 from simcli.model.snapshot import Event, Status

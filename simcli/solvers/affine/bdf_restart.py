@@ -14,13 +14,13 @@ Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6
 discontinuities. Deviation: an impact is found by what acts, not by the error.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.barrier.stencils import bodies_of
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.barrier.closest import bodies_of
+from simcli.kernels.device.lanes import one, put
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.potentials.bdf_history import find_regimes
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.potentials.potential_terms import find_regimes
 from simcli.solvers.base import needs
 
 

@@ -3,18 +3,19 @@
 Where the Hessian is indefinite in a world, it is taken without the curvature of the rows, which leaves a sum of squares.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.barrier.contact import add
-from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import (
+from simcli.kernels.barrier.contact_energy import add
+from simcli.kernels.device.sparse_factors import (
     AFFINE_DOFS,
     add_entry,
     clear_matrix,
     factorize_blocks,
+    get_unknown,
     least_pivot,
+    put_unknown,
     substitute_blocks,
 )
-from simcli.kernels.linear.sparse import get_unknown, put_unknown
+from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.potentials.coordinates import cap_at_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_slopes, follow_rows
 from simcli.solvers.affine.drags import add_drags

@@ -10,12 +10,12 @@ angular velocity at the end of the step to second order, and linear in x. A coup
 Source: Rayleigh (1873), the dissipation function; the incremental potential of programs.py.
 """
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.forces.drags import drag_along
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS, add_entry
+from simcli.kernels.forces.springs import drag_along
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.values import Vec3
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs

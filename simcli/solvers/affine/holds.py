@@ -8,14 +8,14 @@ Source: the soft transform constraint of libuipc. Deviation: a pose may move, an
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.algebra.elementary import exp_rotation, select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS, add_entry
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import exp_rotation, select
+from simcli.kernels.language.values import Vec3
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables.model import Array, Model
 from simcli.solvers.base import needs

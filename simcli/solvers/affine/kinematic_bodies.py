@@ -11,8 +11,10 @@ which is what they give.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS
 from simcli.kernels.forces.prescribed_target import (
     KinematicBodies,
     add_efforts_of_kinematic,
@@ -22,9 +24,7 @@ from simcli.kernels.forces.prescribed_target import (
     way_of_kinematic,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select
 from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs

@@ -6,13 +6,13 @@ import numpy as np
 
 from simcli.kernels.articulation.kinematics import TreeState
 from simcli.kernels.articulation.loops import Loops
+from simcli.kernels.articulation.report import FrameRows
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.programs import Program, Registers
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.signals import Signals
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import Program, Registers
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.potentials.tables import Potential
-from simcli.kernels.report import FrameRows
+from simcli.kernels.potentials.springs import Potential
 from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.constraint_tables import Laws
 from simcli.model.forms.affine_energy import energies_of

@@ -3,15 +3,15 @@
 Stages of the lists in programs.py. Everything is evaluated in one place, once per trial point.
 """
 
-from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.contact import measure_barrier, search_along
+from simcli.kernels.barrier.contact_energy import measure_barrier, search_along
 from simcli.kernels.barrier.friction import keep_anchors, set_stick_stiffness
+from simcli.kernels.barrier.sweep import cap
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS
+from simcli.kernels.device.stage_lists import sum_of, when
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.lists import sum_of, when
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.language.elementary import exp_rotation, select
 from simcli.kernels.potentials.coordinates import raise_limits
 from simcli.kernels.potentials.energy import find_energy
 from simcli.solvers.affine.drags import energy_of_drags

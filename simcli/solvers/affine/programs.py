@@ -24,7 +24,7 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 (J), external forces act in both formulas, and bdf2 starts by a step of bdf1 rather than by a copy of the state.
 """
 
-from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
+from simcli.kernels.device.stage_lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.bdf_restart import begin_anew, find_restarts, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags

@@ -1,19 +1,18 @@
 """Frames of affine bodies: poses, joint coordinates and efforts, reactions, energies, diagnostics."""
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.articulation.kinematics import vector_at
-from simcli.kernels.barrier.contact import renew
-from simcli.kernels.barrier.tables import INFINITE_GAP
-from simcli.kernels.barrier.touch import touch_of
-from simcli.kernels.collision.lanes import one
+from simcli.kernels.articulation.report import put, report_bodies
+from simcli.kernels.barrier.contact_energy import renew, touch_of
+from simcli.kernels.barrier.surfaces import INFINITE_GAP
+from simcli.kernels.device.lanes import one
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS
+from simcli.kernels.device.stage_lists import sum_of, take_all, when
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import put_lane
-from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.lists import sum_of, take_all, when
-from simcli.kernels.potentials.bdf_history import energy_of_armature
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import put_lane
+from simcli.kernels.language.values import Sym3, Vec3
 from simcli.kernels.potentials.energy import find_energy, follow_rows
-from simcli.kernels.report import put, report_bodies
+from simcli.kernels.potentials.potential_terms import energy_of_armature
 from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.kinematic_bodies import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.rigid_poses import place_affine

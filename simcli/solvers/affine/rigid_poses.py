@@ -1,10 +1,10 @@
 """Affine bodies as rigid ones: the rotation nearest to A, and the twist, for forces and reports."""
 
-from simcli.kernels.algebra.polar import rotation_of
-from simcli.kernels.algebra.values import Motion, Vec3
 from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.articulation.loops import follow_turns
 from simcli.kernels.language import ti
+from simcli.kernels.language.values import Motion, Vec3
+from simcli.kernels.potentials.polar import rotation_of
 from simcli.solvers.base.integrators import H
 
 

@@ -4,17 +4,16 @@ Functions of the core c and a block w. What differs between integrators is anoth
 of the step before, the pace alpha, the lead of the trial at t = 0 (`StepMemory`).
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import vector_at
-from simcli.kernels.forces.external import load_links
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.sparse_factors import AFFINE_DOFS
+from simcli.kernels.device.stage_lists import sum_of, when
 from simcli.kernels.forces.signals import drive
+from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.lists import sum_of, when
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.potentials.bdf_history import commit_laws, extrapolate_laws, open_laws
+from simcli.kernels.language.elementary import select
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
-from simcli.kernels.potentials.potential_terms import carried_on, mean_force
+from simcli.kernels.potentials.potential_terms import carried_on, commit_laws, extrapolate_laws, mean_force, open_laws
 from simcli.kernels.potentials.springs import extrapolate_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags

@@ -1,9 +1,9 @@
 """The time of an evaluation, and motions that are prescribed there."""
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import Ages
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory.ages import Ages
-from simcli.kernels.memory.arena import Arena
 from simcli.model.signals.prescribed import depends_on_time
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import H

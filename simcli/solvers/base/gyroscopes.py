@@ -1,7 +1,7 @@
 """The gyroscopic torque of bodies on free and ball joints with the world, in steps of first order.
 
 A body that stands alone, on a free joint with nothing that is stated for its velocity, keeps its angular momentum: what
-moves it in a step is not the velocity that it ends with (kernels/articulation/gyroscope.py). Contacts act on what moves it,
+moves it in a step is not the velocity that it ends with (kernels/articulation/retraction.py). Contacts act on what moves it,
 and the momentum takes their impulses, so that L is exact whatever touches.
 
     L+ = L + h T + I (W - W*)     W what moved it, W* what would have without contacts;   w+ = I(q+)^-1 L+
@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Sym3, Vec3
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import laws_of
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Sym3, Vec3
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.tables.model import WORLD, LinkKind, Model
 

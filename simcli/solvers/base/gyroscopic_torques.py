@@ -1,15 +1,15 @@
 """Stages of steps of first order for the gyroscopic torques of bodies that turn freely, see gyroscopes.py.
 
-Source: kernels/articulation/gyroscope.py. Deviation: none.
+Source: kernels/articulation/retraction.py. Deviation: none.
 """
 
-from simcli.kernels.algebra.elementary import select_parts
-from simcli.kernels.algebra.values import Force, Sym3, Vec3
-from simcli.kernels.articulation.gyroscope import mean_spin, turning_rate
 from simcli.kernels.articulation.kinematics import com_about_origin, quaternion_at, store_vector, vector_at
+from simcli.kernels.articulation.report import effort_now
+from simcli.kernels.articulation.retraction import mean_spin, turning_rate
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.report import effort_now
+from simcli.kernels.language.elementary import select_parts
+from simcli.kernels.language.values import Force, Sym3, Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.base.midpoint import is_fast_tree

@@ -11,10 +11,10 @@ import math
 
 from simcli.kernels.articulation.kinematics import FREE, store_vector, vector_at
 from simcli.kernels.articulation.retraction import retract
-from simcli.kernels.forces.work import effort_power
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.forces.account import effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import foresee_again
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.rows.coordinate_laws import foresee_again
 from simcli.solvers.base import needs
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step

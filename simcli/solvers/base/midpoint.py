@@ -15,9 +15,9 @@ Source: the implicit midpoint rule for velocities; derived.
 
 import numpy as np
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model.tables.model import WORLD, LinkKind, Model
 from simcli.solvers.base.integrators import H
 

@@ -5,7 +5,7 @@
     def state_laws(c, w): ...
 
 Each condition stands here once. It is one of all phases of a run, so that their kernels are the same. What a list of stages
-leaves out, it does itself (kernels/memory/programs.py:when).
+leaves out, it does itself (kernels/device/programs.py:when).
 """
 
 import functools

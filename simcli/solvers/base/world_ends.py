@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, is_nan
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane, is_nan
 from simcli.model.snapshot import Status
 
 SPEED_SQUARED = 1  # row of the solver's constants, after H

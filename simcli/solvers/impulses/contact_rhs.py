@@ -7,15 +7,15 @@ flight, see `rebound`. Acary and Bourrier (2021), rolling resistance as a cone. 
 the normal impulse of the search before, so that each search has an interval and a disc of fixed sizes.
 """
 
-from simcli.kernels.algebra.elementary import select_parts
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.contact_places import bend_of_contact
-from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
+from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane
+from simcli.kernels.language.elementary import select_parts
+from simcli.kernels.language.expressions import get_lane
+from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 
 STILL = 1e-6  # [m/s], slower contacts stick

@@ -8,19 +8,19 @@ Source: Jean (1999), the step in impulses. Deviation: the margin is that of each
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.articulation.kinematics import point_velocity
-from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.collider import Collider
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
-from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.lanes import one, put, vector, whole_of
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, get_lane
-from simcli.kernels.memory.arena import Arena, local
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane, get_lane
+from simcli.kernels.language.values import Vec3
 from simcli.model.tables.model import Model
 from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 

@@ -13,13 +13,13 @@ Source: Jean (1999), the step in impulses. Deviations: K by a bound for each poi
 is that of a scene, by the weight that its joints could carry, and not of a step.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.articulation.kinematics import com_about_origin
 from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import fill_rows
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Mat3, Vec3
+from simcli.kernels.rows.constrained_system import fill_rows
 from simcli.solvers.base import needs
 
 

@@ -4,10 +4,10 @@ Bounds that are far are rows only once a solution has passed them: `wake_bounds`
 three rows together, whose impulses stay within h E: a box that each search renews. The table of rows is in rows.py.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import limit_of, share_limits
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.bounded_laws import limit_of, share_limits
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
 from simcli.solvers.rows.active_set import find_reference_velocities
 

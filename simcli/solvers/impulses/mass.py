@@ -7,13 +7,13 @@ In large worlds M holds bodies apart, and what is linear on rows between them is
 Source: Jean (1999), the step in impulses. Deviation: none.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.large import mass_place
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws.bounded import limit_of
-from simcli.kernels.linear.system import System
-from simcli.kernels.memory.arena import local
+from simcli.kernels.rows.bounded_laws import limit_of
+from simcli.kernels.rows.constrained_system import System
 from simcli.solvers.base import needs
 from simcli.solvers.rows.motions import end_speed_of_lock
 

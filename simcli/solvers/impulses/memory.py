@@ -16,16 +16,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.complementarity.large import DOFS, SystemPattern
 from simcli.kernels.complementarity.problem import LIMITS, Problem
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import System
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.values import Mat3
+from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.constraint_tables import Constraints, Laws
 from simcli.model.constraints.lawful import is_smooth
 from simcli.model.constraints.massless import holding_rows

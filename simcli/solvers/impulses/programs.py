@@ -11,7 +11,7 @@ a step.
 """
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
-from simcli.kernels.memory.lists import only, repeat, when, within
+from simcli.kernels.device.stage_lists import only, repeat, when, within
 from simcli.solvers.impulses.contact_rhs import bound_spins
 from simcli.solvers.impulses.law_rows import bound_balls
 from simcli.solvers.impulses.solution import scale_shared, share_load, take_answer

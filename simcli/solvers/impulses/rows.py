@@ -18,11 +18,11 @@ bodies apart, into rows.
 Source: Jean (1999), the step in impulses. Deviation: bounds that are far are rows only once they have been passed.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.contact_places import find_gaps
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import local
 from simcli.solvers.base import needs
 from simcli.solvers.impulses.contact_rhs import contact_rhs_again, state_spins
 from simcli.solvers.impulses.direction import find_stiffness

@@ -16,18 +16,18 @@ Source: derived.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, solve_masses, triple_speed
 from simcli.kernels.complementarity.newton import solve_condensed
 from simcli.kernels.complementarity.problem import NEWTON
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.laws.active_set import choose_linear_piece
-from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Vec3
+from simcli.kernels.rows.active_set import choose_linear_piece
+from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.impulses.law_rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored

@@ -1,13 +1,13 @@
 """Stages that find contacts and solve the one problem of a step with contact (memory.py). Their lists: programs.py."""
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.complementarity.preparation import push_free
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import change_of_torque, gains_spin
 from simcli.solvers.base.integrators import H

@@ -12,9 +12,9 @@ velocities are prescribed m(t1) = x(q0) + h m' of the middle of the step (rows/m
 Called by alpha_steps.py; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.quadratic import find_residuals
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H

@@ -12,8 +12,8 @@ Source: derived. Left out is what a damper does as its line turns, for that is n
 turn in one step: (c/L) e (w - (e.w) e)^T; and second derivatives of turns, which are none along the motion of a hinge.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.kernels.rows.quadratic import IDLE, bend_gradients, extend, find_rates
 from simcli.solvers.base import needs

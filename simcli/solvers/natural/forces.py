@@ -7,13 +7,13 @@ acceleration over a step, lambda = push - gain x''. Wrenches are terms of the fo
 Called by natural/quadratic.py and alpha/generalized_alpha.py, whose core says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.forces.account import SUPPLIED
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
-from simcli.kernels.laws.active_set import draw_line
-from simcli.kernels.laws.bounded import law_terms, split_power, state_law
-from simcli.kernels.laws.coordinate import Response, foresee
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.active_set import draw_line
+from simcli.kernels.rows.bounded_laws import law_terms, split_power, state_law
+from simcli.kernels.rows.coordinate_laws import Response, foresee
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H

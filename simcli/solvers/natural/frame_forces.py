@@ -11,13 +11,13 @@ second end.
 Source: derived from the laws of kernels/forces/bushings.py and drags.py.
 """
 
-from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
-from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.device.arena import local
 from simcli.kernels.forces.bushings import act_between_frames, arms_of
-from simcli.kernels.forces.drags import act_of_medium, drags_of
+from simcli.kernels.forces.springs import act_of_medium, drags_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.rows.frames import (
+from simcli.kernels.language.elementary import pulled_back, rotation_log
+from simcli.kernels.language.values import Vec3
+from simcli.kernels.rows.saddle import (
     act_on,
     axes_in_pair,
     bend_along,

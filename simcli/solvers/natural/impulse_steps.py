@@ -11,12 +11,12 @@ step after it.
 Stages; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Vec3
+from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 

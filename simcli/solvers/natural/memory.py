@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import PackArray
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import PackArray
 from simcli.kernels.rows.saddle import SaddlePoint
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.forms.polynomials import BENT

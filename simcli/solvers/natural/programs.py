@@ -15,7 +15,7 @@ lambda is a force; velocities are projected before each step, which takes from t
 and changes no position. That of generalized_alpha is in alpha/generalized_alpha.py.
 """
 
-from simcli.kernels.memory.lists import only, only_blocks, repeat, repeat_blocks, set_registers, when
+from simcli.kernels.device.stage_lists import only, only_blocks, repeat, repeat_blocks, set_registers, when
 from simcli.solvers.base.clock import prescribe_end, prescribe_frame, prescribe_start
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts

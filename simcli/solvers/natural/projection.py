@@ -11,9 +11,9 @@ v+ and is made together with the projection of velocities, whose metric has the 
 Source: theory-natural.md, section zhong06; of rotors derived, discrete mechanics as in Marsden and West (2001), section 1.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import assemble, leave
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.constrained_system import assemble, leave
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.active_set import acceleration_of_law

@@ -5,8 +5,8 @@ of a step serves its velocities, its accelerations and its corrections; where sp
 accelerations take a second one. The list is in programs.py, with that of generalized_alpha, which shares stages.
 """
 
-from simcli.kernels.algebra.elementary import precision_of, select
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import precision_of, select
 from simcli.kernels.rows.quadratic import (
     bend_gradients,
     bias,

@@ -8,8 +8,8 @@ Flat bodies and thin rods have no mass along some vectors. The weights that are 
 D does is taken away by the solutions that follow: W a' = F + D a + A^T lambda'.
 """
 
+from simcli.kernels.device.sparse_factors import get_unknown, put_unknown, substitute
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import get_unknown, put_unknown, substitute
 from simcli.kernels.rows.quadratic import bias, extend, find_rates, find_residuals
 from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import demand_paces

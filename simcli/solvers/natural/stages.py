@@ -3,17 +3,17 @@
 The lists, and what they are for, are in natural/programs.py.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import AFFINE, place_all, store_vector, vector_at
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.articulation.rnea import no_force
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
-from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import fill
-from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.constrained_system import fill
+from simcli.kernels.rows.jacobian import apply_jacobian_transpose
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H, book_efforts
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN

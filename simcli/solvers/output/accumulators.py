@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from simcli.kernels.collision.clearance import Clearances
+from simcli.kernels.collision.queries import Clearances
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.signals import Signals
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
 from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches

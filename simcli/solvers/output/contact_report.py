@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Value
 from simcli.kernels.articulation.contact_places import place_of_contact
 from simcli.kernels.articulation.contacts import force_of_contact
-from simcli.kernels.collision.lanes import one
+from simcli.kernels.articulation.report import put, write_pack
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.problem import LIMITS
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.lanes import one
+from simcli.kernels.device.pack_arrays import PackArray
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import get_lane, put_lane
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import get_lane, put_lane
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import PackArray
-from simcli.kernels.report import put, write_pack
+from simcli.kernels.language.values import Value
 from simcli.model.measures import ANYTHING
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.model.tables.model import Model

@@ -6,15 +6,14 @@ where one follows the other. The fourth-order integrator sums its own stages and
 forces jump, `follow_signals` closes an account and opens the next one.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
-from simcli.kernels.forces.external import load_links
+from simcli.kernels.articulation.report import mechanical_energy, put
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.stage_lists import sum_of, take_all, when
+from simcli.kernels.forces.account import DISSIPATED, SUPPLIED, effort_power, elastic_energy
 from simcli.kernels.forces.signals import drive
-from simcli.kernels.forces.work import effort_power, elastic_energy
+from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.lists import sum_of, take_all, when
-from simcli.kernels.report import mechanical_energy, put
+from simcli.kernels.language.elementary import select
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import LEAN
 from simcli.solvers.base.integrators import H

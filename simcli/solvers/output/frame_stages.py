@@ -8,12 +8,12 @@ go on from none of it: the motion and its ledger would depend, in their last dig
 from simcli.kernels.articulation.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
 from simcli.kernels.articulation.projected_accelerations import project_accelerations
 from simcli.kernels.articulation.projection import project_joints
-from simcli.kernels.forces.joint_wrenches import report_applied_efforts
+from simcli.kernels.articulation.report import report_bodies, report_points
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.stage_lists import only_blocks, repeat_blocks
+from simcli.kernels.forces.wrenches import report_applied_efforts
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.lists import only_blocks, repeat_blocks
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.report import report_bodies, report_points
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.base.world_ends import watch

@@ -23,12 +23,12 @@ Deviation: none.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, store_vector, vector_at
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import delays_of
 from simcli.solvers.base import needs

@@ -5,13 +5,13 @@ measured follows from coordinates, velocities and poses, a probe is a stage of t
 or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
-from simcli.kernels.collision.clearance import find_clearances
+from simcli.kernels.articulation.report import report_orientation, report_point, report_velocity, write_pack
+from simcli.kernels.collision.queries import find_clearances
+from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.lists import take_all, when
-from simcli.kernels.report import report_orientation, report_point, report_velocity, write_pack
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane
 from simcli.model.measures import NORM
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import steps_before

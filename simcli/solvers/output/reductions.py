@@ -8,11 +8,11 @@ Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation e
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.device.arena import is_pack, local
+from simcli.kernels.device.pack_arrays import Records
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane, is_nan
-from simcli.kernels.memory.arena import is_pack, local
-from simcli.kernels.memory.pack_arrays import Records
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane, is_nan
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)

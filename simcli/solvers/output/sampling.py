@@ -5,11 +5,11 @@ of the start, so that the first step finds it.
 """
 
 from simcli.kernels.articulation.kinematics import place_all
-from simcli.kernels.collision.clearance import find_clearances
+from simcli.kernels.collision.queries import find_clearances
+from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.forces.signals import sample
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.lists import take_all, when
+from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.base.clock import LEAN, steps_before

@@ -8,10 +8,10 @@ which it is seen.
 
 from typing import NamedTuple
 
-from simcli.kernels.algebra.values import Mat3, Vec3, quaternion_of
 from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
+from simcli.kernels.articulation.report import motion_of_body, put
 from simcli.kernels.language import ti
-from simcli.kernels.report import motion_of_body, put
+from simcli.kernels.language.values import Mat3, Vec3, quaternion_of
 
 OWN_SIDE, SEEN_FROM = 0, 1  # sides of a sensor: its own frame, and that from which it is seen
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.algebra.philox import normal_pair, philox
-from simcli.kernels.collision.lanes import one
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.lanes import one
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane, put_lane
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.elementary import normal_pair, philox
+from simcli.kernels.language.expressions import get_lane, put_lane
 from simcli.model.measures import Sensed
 from simcli.model.tables.model import Model
 from simcli.solvers.base.clock import steps_before

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
-from simcli.kernels.collision.lanes import one
-from simcli.kernels.collision.rays import distance_along, stretch_within
+from simcli.kernels.articulation.report import put
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.lanes import one
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import get_lane, put_lane
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.report import put
+from simcli.kernels.language.expressions import get_lane, put_lane
+from simcli.kernels.language.values import Mat3, Sym3, Vec3
+from simcli.kernels.rays.line_of_sight import distance_along, stretch_within
 from simcli.model.bodies.colliders import colliders
 from simcli.model.measures import Sensed
 from simcli.model.tables.model import Array, Model, ShapeKind

@@ -1,20 +1,19 @@
 """The active set of an evaluation: on which piece of its graph each bounded law is; motion and power of their coordinates.
 
 A law of one coordinate is a monotone graph, so that the bounded problem of rows and laws is linear for a given set of
-pieces: the sparse factor solves it, and its solution tells the next set, until none changes (kernels/laws/bounded.py).
+pieces: the sparse factor solves it, and its solution tells the next set, until none changes (kernels/rows/bounded_laws.py).
 Where something touches, cones of three rows join the problem, and its method is that of impulses/programs.py; both take the
 graphs of `state_laws`.
 
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.rotation_log import pulled_back
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.efforts import coordinate_of_law, turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.laws.active_set import choose_linear_piece, find_reach
-from simcli.kernels.laws.bounded import share_limits, split_power, state_law
+from simcli.kernels.language.elementary import pulled_back, select
+from simcli.kernels.rows.active_set import choose_linear_piece, find_reach
+from simcli.kernels.rows.bounded_laws import share_limits, split_power, state_law
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.base import needs
 from simcli.solvers.rows.motion_work import motion_power

@@ -3,13 +3,13 @@
 Stages of trees, free bodies and natural coordinates, and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.sparse_factors import get_unknown, put_unknown
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.linear.sparse import get_unknown, put_unknown
-from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import load_turns
 from simcli.solvers.base.integrators import H

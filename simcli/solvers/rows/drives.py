@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import quaternion_at
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import part_within
-from simcli.kernels.laws.coordinate import bound_law, servo_law, turn_law
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.bounded_laws import part_within
+from simcli.kernels.rows.coordinate_laws import bound_law, servo_law, turn_law
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.tables.model import Model
 

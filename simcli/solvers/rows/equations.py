@@ -3,15 +3,14 @@
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import vector_at
-from simcli.kernels.forces.drags import drag_of_row
-from simcli.kernels.forces.springs import spring_law
+from simcli.kernels.forces.springs import drag_of_row, spring_law
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws.active_set import draw_line
-from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.laws.coordinate import foresee, foresee_again
+from simcli.kernels.rows.active_set import draw_line
+from simcli.kernels.rows.bounded_laws import FREE
+from simcli.kernels.rows.coordinate_laws import foresee, foresee_again
 from simcli.solvers.base import needs
 from simcli.solvers.rows.active_set import add_first_node
 from simcli.solvers.rows.motions import lock_motions

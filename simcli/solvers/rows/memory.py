@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.linear.system import System
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import copy
-from simcli.kernels.memory.tables import Tables
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Mat3
+from simcli.kernels.rows.bounded_laws import FREE
+from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs

@@ -9,12 +9,12 @@ Stages and what they call; rows/memory.py says what `c` holds. Steps of generali
 affine bodies: `solvers/affine/kinematic_bodies.py:follow_kinematic`.
 """
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.forces.account import SUPPLIED
 from simcli.kernels.forces.prescribed_target import add_efforts_of_kinematic, add_wrench_of_kinematic, turn_between
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import hold
+from simcli.kernels.language.values import Vec3
+from simcli.kernels.rows.constrained_system import hold
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.motions import target_of_ball_row, target_of_row

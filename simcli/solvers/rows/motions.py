@@ -8,12 +8,12 @@ A row of a prescribed motion has its residual against the motion m, so that what
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import exp_rotation, select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
+from simcli.kernels.device.arena import local
 from simcli.kernels.forces.prescribed_target import gap_to_target, goal_of_ball, turn_between
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.elementary import exp_rotation, select
+from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.tree_rows import turn_of_anchor_pair
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H

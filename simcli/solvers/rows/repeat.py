@@ -9,13 +9,13 @@ step and takes the step of semi_implicit, whose impulses are those of the mass m
 stages found. Where the rate of a motion jumps, that step passes its impulse on, which stages that see accelerations cannot.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.retraction import retract
-from simcli.kernels.forces.work import effort_power
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.forces.account import effort_power
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws.bounded import FREE, STUCK
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.rows.bounded_laws import FREE, STUCK
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 

@@ -1,15 +1,15 @@
 """Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
 
-from simcli.kernels.algebra.elementary import nearest_turn, select
 from simcli.kernels.articulation.contacts import push_links
+from simcli.kernels.articulation.report import report_wrenches
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
+from simcli.kernels.device.stage_lists import when
 from simcli.kernels.forces.bushings import report_cables
-from simcli.kernels.forces.joint_wrenches import report_joint_wrenches
+from simcli.kernels.forces.wrenches import report_joint_wrenches
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE, elastic_law
-from simcli.kernels.memory.lists import when
-from simcli.kernels.report import report_wrenches
-from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
+from simcli.kernels.language.elementary import nearest_turn, select
+from simcli.kernels.rows.bounded_laws import FREE, elastic_law
+from simcli.kernels.rows.jacobian import apply_jacobian_transpose, report_anchor_pairs, share_gears
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import hold_turns

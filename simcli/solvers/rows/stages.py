@@ -4,14 +4,14 @@ Filters are second solutions of corrections, which take out of the first ones wh
 frames show the forces of corrections, and of those in natural coordinates. See tree/stages.py.
 """
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.sparse_factors import get_unknown, substitute
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.linear.sparse import get_unknown, substitute
-from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, hold, keep_try, leave
-from simcli.kernels.memory.arena import local
+from simcli.kernels.rows.bounded_laws import FREE
+from simcli.kernels.rows.constrained_system import assemble, enter, extrapolate, fill, hold, keep_try, leave
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import foresee_turns

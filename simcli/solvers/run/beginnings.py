@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import words_of_age
 from simcli.kernels.language.backend import program
-from simcli.kernels.language.launches import ReadyLaunch
-from simcli.kernels.memory.ages import words_of_age
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.calls import ReadyLaunch
 from simcli.model.tables.model import Model
 from simcli.solvers.run.rollout import keep_blocks, keep_others, put_starts
 

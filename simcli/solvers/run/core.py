@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import TreeState
 from simcli.kernels.articulation.loops import Loops, closed_joints
+from simcli.kernels.articulation.report import FrameRows
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.programs import Program, Registers
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed_target import KinematicBodies, Prescribed
 from simcli.kernels.forces.signals import Signals
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import Program, Registers
-from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import FrameRows
+from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Laws

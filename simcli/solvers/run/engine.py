@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from simcli.kernels.articulation.projected_accelerations import report_accelerations
+from simcli.kernels.articulation.report import report_efforts
 from simcli.kernels.articulation.rnea import rnea_link_forces
+from simcli.kernels.device.programs import begin, run
+from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import is_nan
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.lists import take_all, when
-from simcli.kernels.memory.programs import begin, run
-from simcli.kernels.report import report_efforts
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import begin_program, steps_before
 from simcli.solvers.base.world_ends import (

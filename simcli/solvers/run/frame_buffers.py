@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import DeviceMemoryError
+from simcli.kernels.articulation.report import unload_part
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.runtime import Device
+from simcli.kernels.device.storage import no_room_for_frames
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.storage import no_room_for_frames
-from simcli.kernels.report import unload_part
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables.model import Model
 from simcli.solvers.base.run_plan import RunPlan

@@ -10,8 +10,8 @@ are ahead wait.
 
 import numpy as np
 
+from simcli.kernels.device.programs import ENTER, NOBODY, TAKE, begin, end_program, enter_line, pass_line, take_alone
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import ENTER, NOBODY, TAKE, begin, end_program, enter_line, pass_line, take_alone
 from simcli.solvers.base.clock import begin_program
 from simcli.solvers.output.probes import probe_frame
 from simcli.solvers.run.loop_bounds import TURNS, count_turns

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from simcli.errors import DeviceError
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
 from simcli.solvers.base import needs
 
 TURNS = 3  # of the loop in the end; a loop that is left early makes one

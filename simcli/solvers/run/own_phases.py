@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.device.arena import Arena
 from simcli.model.snapshot import Event
 from simcli.model.tables.model import Model
 from simcli.solvers.run.beginnings import Beginnings, ReadyCalls

@@ -4,12 +4,12 @@ Each block runs all its steps before the next block starts, so its state stays i
 and judges is in its engine (host/engine.py).
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.articulation.report import unload
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.expressions import any_lane, get_lane, put_lane, vector
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.vectors import any_lane, get_lane, put_lane, vector
-from simcli.kernels.memory.arena import local
-from simcli.kernels.report import unload
 from simcli.solvers.output.contact_report import unload_contacts
 from simcli.solvers.output.frame_stages import go_on_from_aside, set_aside
 from simcli.solvers.output.probes import probe_frame, unload_quantities

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.runtime import Device, compile_thoroughly
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
 from simcli.model.constraints.build import stated_alike
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status

@@ -14,12 +14,12 @@ from simcli.kernels.algorithms_core import AlgorithmsCore, blocks_of_slot, give,
 from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import any_lane
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.language.expressions import any_lane
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.lawful import drives_by_law
 from simcli.model.tables.model import Model

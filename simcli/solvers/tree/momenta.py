@@ -8,17 +8,17 @@ with other axes: its velocities differ from v + h a by h^2. What this is of the 
 of its joint, and of the joints below it. Torques at the anchors stay those of the instant, and so do forces along what a
 joint lets slide: these are its efforts.
 
-Source: derived; kernels/articulation/gyroscope.py. Deviation: none.
+Source: derived; kernels/articulation/retraction.py. Deviation: none.
 """
 
-from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.articulation.gyroscope import mean_spin, turning_rate
 from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, quaternion_at, store_vector, vector_at
+from simcli.kernels.articulation.report import put
+from simcli.kernels.articulation.retraction import mean_spin, turning_rate
+from simcli.kernels.device.arena import local
+from simcli.kernels.device.stage_lists import when
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.lists import when
-from simcli.kernels.report import put
+from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import (
     arm_of_centre,

@@ -15,7 +15,7 @@ impacts are of first order, and what is smooth between them is of the integrator
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
+from simcli.kernels.device.stage_lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.base.integrators import (
     combine_slopes,
     keep_slopes,

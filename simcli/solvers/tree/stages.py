@@ -23,17 +23,17 @@ chooses the step, overlaps do.
 The lists are in tree/programs.py.
 """
 
-from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.aba import aba_backward, aba_forward
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.kinematics import place_all
-from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.collision.table_rows import contacts_of
+from simcli.kernels.device.lanes import one, put
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
-from simcli.kernels.memory.lists import take_all, when
-from simcli.kernels.memory.pack_arrays import copy
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import time_of
 from simcli.solvers.base.gyroscopic_torques import foresee_turns

@@ -3,8 +3,8 @@
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.picture import decoded
-from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
 from simcli.view.drawing.parts import Drawing, Item, Strand
 from simcli.view.pictures.grounds import Ground

@@ -1,0 +1,98 @@
+"""What the memory of all worlds holds: arrays and tables that are reserved, and how they stand one after another."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simcli.kernels.device.pack_arrays import (
+    INTS,
+    KINDS,
+    PACKS,
+    REALS,
+    Ints,
+    PackArray,
+    Records,
+    RowPackArray,
+    Shared,
+    Strip,
+)
+
+
+class MemoryLayout:
+    """The arrays and tables of an `Arena`, whose attributes it reads: reserved before, found after it is built."""
+
+    _data_oriented = True
+
+    def records(self, n: int | None = None) -> Records:
+        """Memory for n items of one kind; None: as many as the first table has."""
+        records = Records(self, n)
+        self.all_records.append(records)
+        return records
+
+    def array(self, n_items: int, kind=None) -> PackArray:
+        """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
+        return self.records(n_items).array(kind)
+
+    def ints(self, values) -> Ints:
+        """A table of integers that all worlds share, of items of its own."""
+        return self.records().ints(values)
+
+    def shared(self, values, kind=None) -> Shared:
+        """A column of real values that all worlds share, of a kind as in `array`, of items of its own."""
+        return self.records().shared(values, kind)
+
+    def array_by_rows(self, n_items: int, kind=None) -> RowPackArray:
+        """An array whose packs are found by their number, too, in `by_rows`."""
+        return RowPackArray(self, self.by_rows.strip, n_items, kind)
+
+    def fill(self, array: PackArray, values: np.ndarray) -> PackArray:
+        """Remember what is in an array as a run begins, (W|1, items, ...): `upload` writes it."""
+        values = np.asarray(values).reshape(len(values), array.n_items, array.width)
+        array.base = values.reshape(len(values), -1)
+        self.pending.append((array, values))
+        return array
+
+    def strips(self, what: str) -> Iterator[Strip]:
+        """All that hold PACKS, INTS or REALS."""
+        return (records.strips[what] for records in self.all_records if what in records.strips)
+
+    @property
+    def layout(self) -> list[tuple]:
+        """What two arenas have in common if one can take the numbers of the other."""
+        self.lay_out()
+        return [(what, strip.n, strip.step) for what in KINDS for strip in self.strips(what)]
+
+    def add_notes(self, notes):
+        """Allocate them with everything else."""
+        self.notes.append(notes)
+
+    def has_structure_of(self, other: "MemoryLayout") -> bool:
+        """Whether all integers are those of another arena."""
+        pairs = zip(self.tables, other.tables, strict=True)
+        return all(np.array_equal(a, b) for (table, a), (_, b) in pairs if isinstance(table, Ints))
+
+    def lay_out(self) -> dict[str, int]:
+        """Let all strips stand one after another; gives the numbers of each kind."""
+        totals = dict.fromkeys(KINDS, 0)
+        for what in KINDS:
+            for strip in self.strips(what):
+                if what == PACKS and strip.step > 2:
+                    strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
+                strip.row = totals[what]
+                totals[what] += strip.size
+        return totals
+
+    @property
+    def n_rows(self) -> int:
+        """Packs of a block."""
+        return self.lay_out()[PACKS]
+
+    @property
+    def n_ints(self) -> int:
+        """Integers that all worlds share."""
+        return self.lay_out()[INTS]
+
+    @property
+    def n_reals(self) -> int:
+        """Real numbers that all worlds share."""
+        return self.lay_out()[REALS]

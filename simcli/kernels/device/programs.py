@@ -1,0 +1,345 @@
+"""Programs: a step is a list of stages (lists.py), which a kernel takes one after another as a table says.
+
+Each stage stands in the compiled code once, however often lists mention it, so that a list costs nothing to compile, and
+every backend compiles the same. Stages within a `repeat` write through the mask of its worlds (`Arena.writing`), so that a
+world that is done keeps its bytes whatever its neighbours do. Where a list has come to lies in memory, so that each stage
+may be a kernel (`take_alone`).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.stage_lists import Repeat, Set, Within, is_first, threads_beside, wait_for
+from simcli.kernels.language import ti
+from simcli.kernels.language.calls import procedure
+from simcli.kernels.language.expressions import any_lane
+
+TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
+NOBODY = -1  # number of a stage that is none
+_GROUP, MOST_GROUPS = 12, 8  # stages of a function
+_ALONE = 16  # stages of a function that needs no others: a step of a short chain takes 12 % longer in two
+
+
+class Registers:
+    """Whole numbers of a block of worlds, by name: what stages and conditions read, and lists set.
+
+    Args:
+        arena: of the run, not built yet.
+        names: of the numbers.
+        zeros: of those that are 0 where a list begins.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, *names: str, zeros: tuple[str, ...] = ()):
+        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32)
+        self.notes.reserve(len(names))
+
+    def load(self, w, name: str):
+        """The number (inside kernels)."""
+        return self.notes.load(w, self.names.index(name))
+
+    def store(self, w, name: str, value) -> None:
+        """Replace the number (inside kernels)."""
+        self.notes.store(w, self.names.index(name), value)
+
+
+class _Stage(NamedTuple):
+    """A stage, or a condition, and whose it is.
+
+    Attributes:
+        function: of the owner and a block. A condition gives a mask of worlds; one of blocks a whole number, 0 for no.
+        of: lead from the owner of the program to that of the stage.
+    """
+
+    function: Callable
+    of: tuple[Callable, ...]
+
+
+_tables: dict[tuple, tuple] = {}  # by list, and names of registers: what `Program` makes of them
+
+
+class Program:
+    """A list in memory.
+
+    Args:
+        arena: of the run, not built yet.
+        body: stages, repetitions, lists of other owners.
+        registers: that the list sets.
+
+    Attributes:
+        stages: each of them once, and the conditions; their `places` are their numbers.
+        masked: the stages that a repetition of worlds holds somewhere.  of_worlds: the conditions of such ones.
+        of_blocks: the conditions of blocks.
+        n: lines.  n_bits: of the number of a line.
+        kind: of a line, see TAKE.  stage: its number.  level: number of repetitions that hold it.
+        target: line to go to, behind a repetition that nobody enters, or back to its begin.
+        most: turns; or the value that is set, of register `target`.
+        lines: kind, stage and level of each, as the host has them.
+        known: while lines are made, values of registers that are sure where the list is. What a repetition of worlds sets is
+            set back after it: a register is of a block, and the worlds that have not begun it go on with theirs.
+        sets: whether there are registers.
+        in_warps: whether threads of a warp take it that may part, each for a world of its own, see warps.py.
+        masks: (levels) 1 for the worlds of a repetition.
+        counters: of a block: the line, and the turns of each level.
+    """
+
+    _data_oriented = True
+    _untraced = ("places", "known")
+
+    def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
+        self.arena, self.registers, self.sets = arena, registers, registers is not None
+        key = (tuple(body), (registers.names, registers.zeros) if registers else ())
+        self.known = dict.fromkeys(registers.zeros if registers else (), 0)
+        if key not in _tables:  # phases of a run have the same
+            self.places, self.stages = {}, []
+            self.masked, self.of_worlds, self.of_blocks = set(), set(), set()
+            lines: list = []
+            self.add(key[0], (), 0, False, lines)
+            conditions = self.of_worlds | self.of_blocks
+            assert not conditions & {line[1] for line in lines if line[0] == TAKE} - {NOBODY}, "a stage is no condition"
+            self.renumber(lines)
+            depth = max(line[2] for line in lines) + 1
+            _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
+        self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
+        self.n, self.n_stages = len(columns[0]), len(self.stages)
+        self.n_bits = self.n.bit_length()
+        self.in_warps = arena.device.arch == "cuda" and depth > 1
+        self.lines = columns[:3].T.tolist()
+        table = arena.records(self.n)
+        self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
+        self.masks = arena.array(depth)
+        self.counters = Notes(arena, ti.i32)
+        self.line, self.turn = self.counters.reserve(1), self.counters.reserve(depth)
+
+    def add(self, body: tuple, of: tuple, level: int, is_masked: bool, lines: list) -> None:
+        """Append the lines of a list to others."""
+        for item in body:
+            kind = item.__class__
+            if kind is tuple:
+                self.add(item, of, level, is_masked, lines)
+            elif kind is Within:
+                self.add(item.body, (*of, item.of), level, is_masked, lines)
+            elif kind is Set:
+                self.set_register(item.name, item.value, level, lines)
+            elif kind is Repeat:
+                self.add_repeat(item, of, level + 1, is_masked or item.by_world, lines)
+            else:
+                lines.append((TAKE, self.number(item, of), level, 0, 0))
+                if is_masked:
+                    self.masked.add(lines[-1][1])
+
+    def add_repeat(self, item: Repeat, of: tuple, level: int, is_masked: bool, lines: list) -> None:
+        """Append the lines of a repetition."""
+        at = len(lines)
+        lines.append(None)
+        names = {one.name for one in _sets(item.body) if one.value != self.known.get(one.name)}
+        before = {name: self.known.get(name) for name in names}
+        if item.at_most > 1:
+            self.known = {name: value for name, value in self.known.items() if name not in names}
+        self.add(item.body, of, level, is_masked, lines)
+        where, wanted = self.number(item.where, of), self.number(item.wanted, of)
+        (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
+        if item.at_most > 1:
+            lines.append((LEAVE, wanted, level, at + 1, item.at_most))
+        lines[at] = (ENTER, where, level, len(lines), 0)
+        for name in sorted(names):
+            if item.by_world and before[name] not in (None, self.known.get(name)):
+                self.set_register(name, before[name], level - 1, lines)
+            elif before[name] != self.known.get(name):
+                self.known.pop(name, None)
+
+    def set_register(self, name: str, value: int, level: int, lines: list) -> None:
+        """Append the line that sets a register, unless it has that value already."""
+        if self.known.get(name) == value:
+            return
+        lines.append((_SET, NOBODY, level, self.registers.names.index(name), value))
+        self.known[name] = value
+
+    def number(self, function: Callable | None, of: tuple) -> int:
+        """Number of a stage or condition."""
+        if function is None:
+            return NOBODY
+        place = self.places.setdefault((function, of), len(self.stages))
+        if place == len(self.stages):
+            self.stages.append(_Stage(function, of))
+        return place
+
+    def renumber(self, lines: list) -> None:
+        """Let stages that most repetitions hold, and so are taken most often, come first, where they are found first."""
+        deepest = [0] * len(self.stages)
+        for _, stage, level, *_ in lines:
+            if stage != NOBODY:
+                deepest[stage] = max(deepest[stage], level)
+        order = sorted(range(len(self.stages)), key=lambda stage: -deepest[stage])
+        new = {stage: place for place, stage in enumerate(order)} | {NOBODY: NOBODY}
+        self.stages = [self.stages[stage] for stage in order]
+        self.places = {key: new[stage] for key, stage in self.places.items()}
+        self.masked, self.of_worlds, self.of_blocks = (
+            {new[stage] for stage in stages} for stages in (self.masked, self.of_worlds, self.of_blocks))  # fmt: skip
+        lines[:] = [(kind, new[stage], *rest) for kind, stage, *rest in lines]
+
+    @property
+    def n_groups(self) -> int:
+        """Of stages, each a function of its own in compiled code: compilers take longer, the longer a function is."""
+        return 1 if self.n_stages <= _ALONE else min(MOST_GROUPS, -(-self.n_stages // _GROUP))
+
+    def group(self, n: int) -> range:
+        """Stages of group n."""
+        return range(self.group_end(n - 1), self.group_end(n))
+
+    def group_end(self, n: int) -> int:
+        """Number behind the last stage of group n."""
+        return self.n_stages * (n + 1) // self.n_groups
+
+    def take(self, k: int, owner, w, level) -> None:
+        """Stage or condition k (inside kernels); a condition leaves its mask."""
+        stage, zero = self.stages[k], self.arena.zero()
+        for lead in stage.of:
+            owner = lead(owner)
+        if k in self.of_worlds:
+            self.masks.store(w, level, ti.select(stage.function(owner, w), self.masks.load(w, level), zero))
+        elif k in self.of_blocks:
+            goes_on = ti.cast(stage.function(owner, w), self.arena.device.real)
+            self.masks.store(w, level, self.masks.load(w, level) * goes_on)
+        elif k in self.masked and self.arena.device.lanes > 1:
+            with self.arena.writing(local(self.masks.load(w, level) != 0.0)):
+                stage.function(owner, w)
+        else:
+            stage.function(owner, w)
+
+
+def _sets(body: Iterable) -> Iterable[Set]:
+    """What a list sets."""
+    for item in body:
+        if item.__class__ is Set:
+            yield item
+        elif item.__class__ is tuple:
+            yield from _sets(item)
+        elif item.__class__ in (Repeat, Within):
+            yield from _sets(item.body)
+
+
+def group(n: int) -> Callable:
+    """The procedure for group n of stages, which hands later ones on: procedures form a chain (procedures.py)."""
+
+    @procedure
+    def take(program: ti.template(), owner: ti.template(), stage: ti.i32, w: ti.i32, level: ti.i32):
+        if stage < program.group_end(n):
+            for k in ti.static(program.group(n)):
+                if stage == k:
+                    program.take(k, owner, w, level)
+        else:
+            if ti.static(n + 1 < program.n_groups):
+                GROUPS[n + 1](program, owner, stage, w, level)
+
+    return take
+
+
+GROUPS = [group(n) for n in range(MOST_GROUPS)]
+
+
+@ti.func
+def begin(program: ti.template(), w: ti.i32):
+    """Go to the first line of a program."""
+    program.counters.store(w, program.line, 0)
+    program.masks.store(w, 0, program.arena.zero() + 1.0)
+
+
+@ti.func
+def end_program(program: ti.template(), w: ti.i32):
+    """Go behind the last line of a program."""
+    program.counters.store(w, program.line, program.n)
+
+
+@ti.func
+def run(program: ti.template(), owner: ti.template(), w: ti.i32):
+    """Take the stages of a program that has begun.
+
+    Args:
+        owner: of the stages.
+    """
+    line = program.counters.load(w, program.line)
+    while line < program.n:
+        if ti.static(program.in_warps):
+            beside = threads_beside()
+            if is_first(beside, line, program.n_bits) != 0:
+                line = take_line(program, owner, w, line)
+            wait_for(beside)
+        else:
+            line = take_line(program, owner, w, line)
+    program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer
+
+
+@ti.func
+def take_line(program: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32):
+    """Take one line; gives the line after it."""
+    kind = program.kind.at(line)
+    level = program.level.at(line)
+    stage = program.stage.at(line)
+    if kind == ENTER:
+        program.masks.store(w, level, program.masks.load(w, level - 1))
+    if ti.static(program.n_groups == 1):
+        for k in ti.static(range(program.n_stages)):
+            if stage == k:
+                program.take(k, owner, w, level)
+    else:
+        if stage >= 0:
+            GROUPS[0](program, owner, stage, w, level)
+    return next_line(program, w, line, kind, level)
+
+
+@ti.func
+def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, level: ti.i32):
+    """The line after this one: where repetitions begin and end, that depends on who wants them."""
+    found = line + 1
+    if kind == ENTER:
+        program.counters.store(w, program.turn + level, 0)
+        if not any_lane(program.masks.load(w, level) != 0.0):
+            found = program.target.at(line)
+    elif kind == _SET:
+        if ti.static(program.sets):
+            program.registers.notes.store(w, program.target.at(line), program.most.at(line))
+    elif kind == LEAVE:
+        turn = program.counters.load(w, program.turn + level) + 1
+        program.counters.store(w, program.turn + level, turn)
+        if turn < program.most.at(line) and any_lane(program.masks.load(w, level) != 0.0):
+            found = program.target.at(line)
+    return found
+
+
+@ti.func
+def take_alone(program: ti.template(), stage: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """A line that takes a stage, or the condition of a line, for a block that has come to it: a kernel of one stage.
+
+    Args:
+        stage: number of the stage.
+        owner: of the stages.
+        line: its number; `pass_line` leaves it if it has a condition.
+        level: of the line.
+    """
+    if program.counters.load(w, program.line) == line:
+        program.take(stage, owner, w, level)
+        if ti.static(stage not in program.of_worlds | program.of_blocks):
+            program.counters.store(w, program.line, line + 1)
+
+
+@ti.func
+def enter_line(program: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """What the first line of a repetition does before its condition, for a block that has come to it."""
+    if program.counters.load(w, program.line) == line:
+        program.masks.store(w, level, program.masks.load(w, level - 1))
+
+
+@ti.func
+def pass_line(program: ti.template(), w: ti.i32, line: ti.i32):
+    """Leave a line that takes no stage, if a block has come to it; gives the line where the block is."""
+    found = program.counters.load(w, program.line)
+    if found == line:
+        found = next_line(program, w, line, program.kind.at(line), program.level.at(line))
+        program.counters.store(w, program.line, found)
+    return found

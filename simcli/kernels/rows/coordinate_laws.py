@@ -1,0 +1,140 @@
+"""What acts on one coordinate, law by law: its force now, and how that changes with the coordinate and its rate.
+
+A law is a function of the coordinate x and its rate v, and its `Response` is all that a stepper knows of it: implicit steps
+take `foresee` of it, statics its force, energies of affine bodies its V and D, the ledger its V.
+"""
+
+from simcli.kernels.device.arena import local
+from simcli.kernels.language.elementary import select
+from simcli.kernels.language.values import Value
+
+
+class Response(Value):
+    """What laws give at a coordinate and its rate; responses of several laws add up.
+
+        F = -dV/dx - dD/dv,   k = -dF/dx,   c = -dF/dv
+
+    Attributes:
+        force, stiffness, damping: F, k, c.
+        energy: V, that is stored.
+        loss: D, the dissipation function; of a damper half its power.
+
+    Source: Rayleigh (1873), the dissipation function. Deviation: constant efforts have neither V nor D; their work is
+    supplied.
+    """
+
+    width = 5
+
+    force, stiffness, damping, energy, loss = (property(lambda self, k=k: self.parts[k]) for k in range(5))
+
+    @staticmethod
+    def none(zero) -> "Response":
+        """Of no law."""
+        return Response(*(zero for _ in range(5)))
+
+    def where(self, acts) -> "Response":
+        """Only in lanes where it acts."""
+        return Response(*(select(acts, part, part * 0.0) for part in self.parts))
+
+
+def foresee(law: Response, v, b):
+    """Force of a law at the end of a time b, linear in the acceleration a: F(x + b v + b^2 a, v + b a) = push - gain a.
+
+    Returns:
+        push = F - b k v, and gain = b (c + b k).
+    """
+    return local(law.force - law.stiffness * v * b), local((law.damping + law.stiffness * b) * b)
+
+
+def foresee_again(stiffness, gain, moved, gained, b):
+    """What the second node of an implicit step adds to the push of a law: 2 b k k1_q + 2 gain k1.
+
+    Args:
+        stiffness, gain: of the law in this stage, see `foresee`.
+        moved, gained: k1_q and k1, what the first stage gave to the coordinate and to its rate.
+    """
+    return local((stiffness * moved * b + gain * gained) * 2.0)
+
+
+def constant_law(fo, w, d):
+    """Applied effort of a dof."""
+    none = fo.potential.arena.zero()
+    return Response(none + fo.constant.load(w, d), none, none, none, none)
+
+
+def damper_law(fo, w, d, v):
+    """Viscous damping of a dof."""
+    none = fo.potential.arena.zero()
+    c = local(none + fo.damping.load(w, d))
+    return Response(-(v * c), none, c, none, v * v * c * 0.5)
+
+
+def drag_law(viscous, quadratic, v):
+    """Viscous and quadratic drag along a velocity, at the speed v >= 0.
+
+    F = -(c + q v) v,   D = c v^2 / 2 + q v^3 / 3
+    """
+    none, factor = v * 0.0, local(viscous + quadratic * v)
+    return Response(-(factor * v), none, factor + quadratic * v, none, v * v * (viscous * 0.5 + quadratic * v * (1.0 / 3.0)))
+
+
+def bound_law(fo, w, d, x, v):
+    """Soft limit of a dof; nothing while the coordinate is between the bounds.
+
+        F = k (bound - x) - c v     beyond a bound
+
+    Source: joint limits of the Newton engine, which go before the drive. No deviation.
+    """
+    lower, upper = fo.soft_lower.load(w, d), fo.soft_upper.load(w, d)
+    none = fo.potential.arena.zero()
+    over = local(select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x)
+    acts = local((x < lower) | (x > upper))
+    k = select(acts, none + fo.soft_stiffness.load(w, d), none)
+    c = select(acts, none + fo.soft_damping.load(w, d), none)
+    return Response(over * k - v * c, k, c, over * over * k * 0.5, v * v * c * 0.5)
+
+
+def torsion_law(fo, w, d, x):
+    """Torsion springs of a dof."""
+    none = fo.potential.arena.zero()
+    k, turn = fo.torsion.load(w, d), local(fo.torsion_rest.load(w, d) - x)
+    return Response(turn * k, none + k, none, turn * turn * k * 0.5 + fo.torsion_energy.load(w, d), none)
+
+
+def servo_law(fo, w, d, x, v):
+    """Drive of a dof, as if it had no effort limit and no soft limit acted; the effort that it is told is not in V.
+
+    F = driving + k (target - x) + c (target_rate - v)
+    """
+    none = fo.potential.arena.zero()
+    effort, k, c, energy, loss = local(none + fo.driving.load(w, d)), none, none, none, none
+    if fo.has_drives:
+        k, c = local(none + fo.stiffness.load(w, d)), local(none + fo.rate_gain.load(w, d))
+        error, lag = local(fo.target.load(w, d) - x), local(fo.target_rate.load(w, d) - v)
+        effort = local(effort + error * k + lag * c)
+        energy, loss = k * error * error * 0.5, c * lag * lag * 0.5
+    return Response(effort, k, c, energy, loss)
+
+
+def turn_law(fo, w, d, error):
+    """Spring of the drive of a ball, along one of its dofs, by what it lacks to its target, a part of a rotation vector."""
+    none = fo.potential.arena.zero()
+    k = local(none + fo.ball_stiffness.load(w, d))
+    return Response(error * k, k, none, error * error * k * 0.5, none)
+
+
+def add_applied(law: Response, fo, w, d, x, v, lag=None) -> Response:
+    """A response with what acts on a dof wherever it is: applied efforts, dampers, torsion springs.
+
+    Args:
+        lag: acceleration that its armature takes besides; not on trees, whose mass matrix has that.
+    """
+    law = law + constant_law(fo, w, d)
+    if fo.has_damping:
+        law = law + damper_law(fo, w, d, v)
+    if fo.has_armature and lag is not None:
+        none = law.damping * 0.0
+        law = law - Response(lag * fo.armature.load(w, d), none, none, none, none)
+    if fo.has_torsion:
+        law = law + torsion_law(fo, w, d, x)
+    return law
