@@ -363,7 +363,7 @@ def test_run_tells_what_it_compiled(tmp_path):
     assert (cold["compiled"], cold["from_cache"]) == (n_files, 0)
     assert (warm["compiled"], warm["from_cache"], warm["compiled_names"]) == (0, n_files, [])
     assert len(cold["compiled_names"]) == n_files
-    assert "solvers.shared.rollout.rollout" in cold["compiled_names"]
+    assert "solvers.run.rollout.rollout" in cold["compiled_names"]
 
 
 @ti.kernel

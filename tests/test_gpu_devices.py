@@ -303,7 +303,8 @@ def test_kernels_of_one_stage_make_the_bytes_of_one_kernel(name, tmp_path, monke
     wanted = run(text, device, tmp_path)
     monkeypatch.setattr(runtime, "BY_SPIRV", ("cpu",))
     taken = []
-    monkeypatch.setattr(kernels_by_stage, "take_program", lambda solver, real=kernels_by_stage.take_program: (taken.append(solver), real(solver)))
+    real = kernels_by_stage.take_program
+    monkeypatch.setattr(kernels_by_stage, "take_program", lambda solver: (taken.append(solver), real(solver)))
     found = run(text, device, tmp_path)
     assert len(taken) == 3
     assert {key: value.tobytes() for key, value in found.items()} == {key: value.tobytes() for key, value in wanted.items()}

@@ -3,12 +3,16 @@
 The step of a tree, and of free bodies, is a list of named stages; the others are paragraphs of them. There is no inheritance
 between solvers, no registry and no event bus: one dictionary of classes. Never found here: files, scenes, printing.
 
-    shared    what all have in common: the host's side, frames, clock, ledger, measures, ends of worlds
-    tree      coordinates of joints, and of free bodies (generalized, maximal)
+A folder imports only from those above it here:
+
+    base      the clock, what a run asks for, integrators, the torques of bodies that turn freely
     rows      steps that rows and laws constrain
     impulses  steps in which something can touch
+    output    what a run shows and probes: frames, energies, contacts, sensors
+    tree      coordinates of joints, and of free bodies (generalized, maximal)
     natural   points and vectors, rigidity and joints as rows
     affine    points and vectors, rigidity and joints as energies
+    run       the solvers, on the host: calls of kernels, events of worlds, runs that a program steps
 """
 
 from collections.abc import Callable

@@ -36,7 +36,7 @@ from simcli.solvers.output.energy_balance import ENERGY
 from simcli.solvers.output.loop_guard import LoopGuard
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
-_NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
+_NOW = ("first_high", "first_low", "steps", "step", "instant")  # see run/core.py
 
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
 _ROUNDING = {"float64": 1e-11, "float32": 1e-4}

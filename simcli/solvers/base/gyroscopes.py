@@ -13,7 +13,7 @@ All others end with the velocity that moved them: free bodies that rows, laws or
 carriers, on which others hang, as far as their own inertia goes. Corrections of a step take their torques again, at the mean
 of the angular velocities that the step begins and ends with.
 
-Their stages are in turning.py; all is told in axes of the joint's anchor in the world.
+Their stages are in gyroscopic_torques.py and tree/momenta.py; all is told in axes of the joint's anchor in the world.
 """
 
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
-frames_aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (probes/aside.py)
+frames_aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (output/frame_stages.py)
 gyroscopes = _something(lambda c: c.gyroscopes.n > 0)  # bodies that turn freely, in steps of first order
 lone_gyroscopes = _something(lambda c: c.gyroscopes.n_alone > 0)  # that keep their angular momentum
 held_gyroscopes = _something(lambda c: c.gyroscopes.n_held > 0)  # that others hold
@@ -58,7 +58,7 @@ drag_rows = _something(lambda c: c.bound.system.n_drags > 0)
 spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
 shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
 rolling = _something(lambda c: c.bound.impulses.has_spins)  # contacts roll or bore with friction
-excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/excess.py)
+excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/saddle.py)
 
 locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
 locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
@@ -99,7 +99,7 @@ resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)
 
 accumulators = _something(lambda c: c.accumulators.n > 0)
 late_probes = _something(lambda c: not c.accumulators.within)  # frames are probed, and no stage of the next step does it
-loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (host/loop_bounds.py)
+loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (run/loop_bounds.py)
 
 short_accounts = _something(lambda c: c.closes_every_step)
 

@@ -10,7 +10,7 @@ Hard rows vanish where the step ends; laws become rows with bounds. Called by im
     friction    v                                     h f
     lower       v - lo                                x >= 0
     upper       hi - v                                x >= 0
-    spins       (n, t_1, t_2) . (w_B - w_A)           |x_n|, |x_t| within torsional and rolling friction, see spins.py
+    spins       (n, t_1, t_2) . (w_B - w_A)           |x_n|, |x_t| within torsional and rolling friction, see contact_rhs.py
 
 Everything else of a law is linear, c - g v, and goes into M and F; in large worlds, where M holds
 bodies apart, into rows.

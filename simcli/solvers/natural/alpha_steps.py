@@ -8,10 +8,10 @@ with am = (2 r - 1)/(r + 1), af = r/(r + 1), g = 1/2 + af - am, b = (g + 1/2)^2/
 frequencies: 1 damps nothing, 0 all at once. Velocities are projected on the rows at the end of each step.
 
 F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; the iteration knows how they change
-(forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
+(alpha_forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
 `instant` set, at q0 and v0.
 
-Rows of prescribed motions are measured against them (prescribed_rows.py), so that phi, phi' and their multipliers are those
+Rows of prescribed motions are measured against them (alpha_balance.py), so that phi, phi' and their multipliers are those
 of rows that depend on time.
 
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the

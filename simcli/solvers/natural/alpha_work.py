@@ -2,7 +2,7 @@
 
     P1 = ((1 - af) p1 + af p0 - am P0)/(1 - am),   impulse = h ((1 - g) P0 + g P1) + that of the projection
 
-p are forces of motions at the ends of a step, P those of the recurrence (generalized_alpha.py). These impulses are those by
+p are forces of motions at the ends of a step, P those of the recurrence (alpha_steps.py). These impulses are those by
 which velocities change in a step, also where a prescribed rate jumps: there p is as large as the jump over h, and powers at
 the ends of the step say nothing of its work. What a kinematic body gains of kinetic energy is known without impulses.
 

@@ -4,7 +4,7 @@ A spring is a force on its length, an effort one on a displacement or a turn: so
 acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates
 (model/forms/frame_pairs.py).
 
-Called by natural/quadratic.py and alpha/generalized_alpha.py, whose core says what `c` holds.
+Called by natural/quadratic.py and natural/alpha_steps.py, whose core says what `c` holds.
 """
 
 from simcli.kernels.forces.account import SUPPLIED
@@ -94,7 +94,7 @@ def _unstress(c: ti.template(), w: ti.i32):
 
 @ti.func
 def demand_paces(c: ti.template(), w: ti.i32):
-    """What coordinates with armature are owed in the projection of velocities, see rotors.py.
+    """What coordinates with armature are owed in the projection of velocities, see projection.py.
 
     Reads:  c.bound.{pace, owes}, c.steps.rows.rate
     Writes: c.steps.load of soft rows, c.bound.owes
@@ -118,7 +118,7 @@ def _demand_pace(c: ti.template(), w: ti.i32, k: ti.i32):
 @needs.rotors
 @ti.func
 def note_coordinate_paces(c: ti.template(), w: ti.i32):
-    """As `note_paces` of rotors.py, while gradients and rates are those of the start of the step.
+    """As `note_paces` of projection.py, while gradients and rates are those of the start of the step.
 
     Reads:  c.steps.{acceleration, rows.gradient, rows.rate}, c.bound.system.laws.shift
     Writes: c.steps.force, c.bound.{pace, owes}

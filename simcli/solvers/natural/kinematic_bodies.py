@@ -3,8 +3,8 @@
     R+ = exp(sum W_i D_i) R,   D_i = h m_i' of the middle of the step (with contact: of its end), or m_i+ - m_i by position
     p' = v,  a' = w x a;   p'' = v' ..,  a'' = w' x a + w x (w x a)
 
-The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
-the couple sum a x F_a, from which effort and wrench of the joint follow (motion_work.py).
+The steps lock these coordinates like any prescribed dof (rows/motions.py). What holds them is a force along each: F of p,
+and the couple sum a x F_a, from which effort and wrench of the joint follow (rows/motion_work.py).
 
 Stages and what they call; rows/memory.py says what `c` holds.
 """

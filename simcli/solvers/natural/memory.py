@@ -16,7 +16,7 @@ from simcli.model.forms.polynomials import BENT
 from simcli.model.forms.quadratic_rows import Quadratic
 from simcli.model.tables.model import Model
 
-# Where evaluations are in a step, in steps, as in tree/integrators.py; of generalized_alpha also the one before a jump.
+# Where evaluations are in a step, in steps, as in base/integrators.py; of generalized_alpha also the one before a jump.
 NODES = {"zhong06": (0.5, 0.5), "generalized_alpha": (1.0, 0.0)}
 
 # Of a step, the part around a singular position that softness lets pass: of 0.01 to 1 the one with which a four-bar that
@@ -83,7 +83,7 @@ class AlphaSteps:
         jumps: whether forces may jump.
 
     Attributes:
-        alpha_m, alpha_f, gamma, beta: see alpha/generalized_alpha.py.
+        alpha_m, alpha_f, gamma, beta: see alpha_steps.py.
         share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
         residual: [m] of the last round of a step, as a way.  excess: [m] by how much that is too much.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
@@ -91,7 +91,7 @@ class AlphaSteps:
         prescribed, prescribed_rate: (n_prescribed_rows) accelerations and rates that motions prescribed where the last step
             ended.
         n_holds: n_prescribed + n_prescribed_rows.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see
-            alpha/work.py.
+            alpha_work.py.
     """
 
     _data_oriented = True

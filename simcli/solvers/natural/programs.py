@@ -12,7 +12,7 @@ of v, are then those of the middle, (x- + 2 x + x+) / 4: such steps neither damp
 
 Source: Zhong and Gao (2006), Integration of constrained dynamical system via analytical structural mechanics. Deviations:
 lambda is a force; velocities are projected before each step, which takes from them what the next multipliers would carry,
-and changes no position. That of generalized_alpha is in alpha/generalized_alpha.py.
+and changes no position. That of generalized_alpha is in alpha_steps.py.
 """
 
 from simcli.kernels.device.stage_lists import only, only_blocks, repeat, repeat_blocks, set_registers, when

@@ -1,4 +1,4 @@
-"""What becomes of the numbers of a measure, step by step: extremes, spans, sums, crossings; see measures.py.
+"""What becomes of the numbers of a measure, step by step: extremes, spans, sums, crossings; see probes.py.
 
 An area is h (x_0 + x_1 + .. + x_n - (x_0 + x_n) / 2), the trapezoidal rule. The sum is made in parts of TERMS terms, which
 are added with what rounding takes from the whole: its error does not grow with the number of steps.

@@ -251,7 +251,7 @@ def _exchange_rates(c: ti.template(), w: ti.i32, adds: ti.template()):
 @needs.natural
 @ti.func
 def _take_filtered(c: ti.template(), w: ti.i32):
-    """Two solutions as one, see filters.py."""
+    """Two solutions as one, see stages.py."""
     x = c.bound.system.factor
     for i in range(c.bound.system.n):
         put_unknown(x, w, i, c.bound.first.load(w, i) * 2.0 - get_unknown(x, w, i))

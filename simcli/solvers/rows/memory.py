@@ -99,9 +99,9 @@ class Constrained:
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
-            end have got what armature takes of them (rotors.py).
+            end have got what armature takes of them (natural/projection.py).
         first: (unknowns) the first solution of a correction.
-        excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
+        excess: (2 n dofs) what the weights have too much, see natural/saddle.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
         projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates: of

@@ -271,7 +271,8 @@ def go_back_in_account(c, w):
 def keep_account(c, w):
     """Remember the work done before this step, after its first node has been used (inside kernels).
 
-    A trapezoidal account (energy_balance.py) ends here, in case that the step is taken again, and one that ended opens.
+    A trapezoidal account (output/energy_balance.py) ends here, in case that the step is taken again, and one that ended
+    opens.
 
     Reads:  c.forces, c.bound.opens
     Writes: c.bound.{work_kept, opens}, c.forces.account.start

@@ -88,7 +88,7 @@ class Core:
         notes_rates: whether wrenches have corrections of velocities, which follow steps of impulses.
         aside: what steps go on from, where frames evaluate their instant.
         by_impulses: whether steps solve a complementarity problem.
-        is_large: whether they keep nothing dense, see host/large_worlds.py.
+        is_large: whether they keep nothing dense, see impulses/memory.py.
         anew: 1 for the worlds that begin anew.  ages: of worlds.
         probed: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
@@ -98,9 +98,9 @@ class Core:
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_maximal: whether every body stands by itself, in maximal coordinates.
-        keeps_account: whether the ledger takes work by the trapezoidal rule (energy_balance.py).
+        keeps_account: whether the ledger takes work by the trapezoidal rule (output/energy_balance.py).
         closes_every_step: whether signals drive what does that work.
-        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see energy_balance.py.
+        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see output/energy_balance.py.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """

@@ -2,7 +2,7 @@
 
 How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
 in memory whose turns are known. If some are missing, the bound was met somewhere before, and the run ends: each stage is a
-kernel on such devices (walk.py), and there are no shorter ones.
+kernel on such devices (kernels_by_stage.py), and there are no shorter ones.
 
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """

@@ -1,7 +1,7 @@
 """The kernels of a run: every block of worlds by whole frames, and what changes tables between them.
 
 Each block runs all its steps before the next block starts, so its state stays in the cache. How a solver steps, reports
-and judges is in its engine (host/engine.py).
+and judges is in its engine (engine.py).
 """
 
 from simcli.kernels.articulation.report import unload
@@ -33,7 +33,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, probes: ti.i32, steps: ti.i32, f
     """Advance every block by n_frames frames of `probes` times `steps` steps, the first of which is step number `first`
     (from 0 on); steps = 0 reports the initial state. Measures take each probe, frames the last. With moves = 0 frames are
     those of where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what
-    frames alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only `blocks` take part, and no
+    frames alone show is not worked out. `turns`: see loop_bounds.py. With chosen = 1 only `blocks` take part, and no
     frame leaves; with moves = 1, too, the worlds in them that `c.anew` names begin, and the others keep what they have.
 
     Args:

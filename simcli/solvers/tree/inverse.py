@@ -1,10 +1,10 @@
 """Inverse dynamics of steps of first order: the efforts that their tables ask for, and where the steps began.
 
-What a step takes for the forces that velocities need is said by turning.py and midpoint.py; here these are called for steps
-of which a table holds where they end, and their accelerations. A body that stands alone has the torque that its momentum
-gains; a tree that turns far in a step has the middle that the rounds of the step find.
+What a step takes for the forces that velocities need is said by base/gyroscopic_torques.py and base/midpoint.py; here these
+are called for steps of which a table holds where they end, and their accelerations. A body that stands alone has the torque
+that its momentum gains; a tree that turns far in a step has the middle that the rounds of the step find.
 
-Source: the formulas of gyroscopes.py and midpoint.py, for the efforts. Deviation: contacts are not known.
+Source: the formulas of base/gyroscopes.py and base/midpoint.py, for the efforts. Deviation: contacts are not known.
 """
 
 import numpy as np

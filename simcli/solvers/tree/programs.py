@@ -9,10 +9,10 @@ A frame is its steps, and what it shows of their end; the frame of the start has
 
 Rows hold where a step of semi_implicit ends, by corrections along their directions at its start, or by impulses where
 something can touch; the others project positions and velocities after their nodes. Where a law stops a coordinate in a step
-(repeat.py), or shapes have met where it ends (impacts.py), they take the step of that world again, as one of first order:
-impacts are of first order, and what is smooth between them is of the integrator's.
+(rows/repeat.py), or shapes have met where it ends (stages.py), they take the step of that world again, as one of first
+order: impacts are of first order, and what is smooth between them is of the integrator's.
 
-Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
+Sources and formulas: base/integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
 from simcli.kernels.device.stage_lists import only, only_blocks, repeat, set_registers, when
