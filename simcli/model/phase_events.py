@@ -58,7 +58,7 @@ def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model],
         return list(models)
     first, found, owners, faults = models[0], [], {}, []
     for index, path, other, changed in changes:
-        # Laws that see a constant know the latch that switches it (signals/crossings.py).
+        # Laws that see a constant know the latch that switches it (signals/latches.py).
         columns = [one for one in changed if one != _IN_LAWS or not path.startswith("signals.")]
         where = locate(document.expanded, ["events", index, "set", path], on_key=True)
         try:

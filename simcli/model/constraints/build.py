@@ -1,4 +1,4 @@
-"""Rows and laws of a model: what constrains the coordinates of its tree, joint by joint (tables.py)."""
+"""Rows and laws of a model: what constrains the coordinates of its tree, joint by joint (constraint_tables.py)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

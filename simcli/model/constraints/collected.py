@@ -22,7 +22,7 @@ SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar sc
 
 @dataclass
 class RowPart:
-    """A row as it is found: its columns, in all worlds (tables.py)."""
+    """A row as it is found: its columns, in all worlds (constraint_tables.py)."""
 
     label: str
     form: int
@@ -102,7 +102,7 @@ class RowCollector:
     def _add_loop_coordinates(self, j: int, is_prescribed: bool) -> None:
         """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on.
 
-        A joint that leads a kinematic body in natural coordinates (natural/kinematic_bodies.py) prescribes without a row.
+        A joint that leads a kinematic body in natural coordinates (forms/kinematic_bodies.py) prescribes without a row.
         """
         model = self.model
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
@@ -210,7 +210,7 @@ class RowCollector:
                                       NO_VECTOR, NO_VECTOR, holds.value[:, k] - constant, terms=terms))  # fmt: skip
 
     def add_combinations(self) -> None:
-        """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
+        """Combinations as coordinates of the joints without bodies that stand for them (forms/combined_form.py)."""
         model, combinations = self.model, self.model.combinations
         if not combinations.name:
             return

@@ -2,7 +2,7 @@
 
 A point mass on an arm, or a rod without inertia about its axis, has a singular mass matrix as a body that stands alone: no
 velocity follows from the forces on it. Its joint makes the motion regular, because the coordinates of the joint move mass.
-So the maximal form of a model (tree/maximal_form.py) keeps such a body on the joints by which the tree holds it, and its
+So the maximal form of a model (forms/maximal_form.py) keeps such a body on the joints by which the tree holds it, and its
 mass
 matrix is that of the small tree which these join: no inertia is made up, and nothing that is solved has another solution.
 

@@ -1,7 +1,7 @@
 """Which joints and forces of a scene no polynomials state: what lies beside the axis of a bar of one vector.
 
-The attitude of such a bar is one vector, of which points beside its axis are no affine forms (affine/forms.py). Refused by
-name, for steps that have no other way than polynomials.
+The attitude of such a bar is one vector, of which points beside its axis are no affine forms (forms/polynomials.py). Refused
+by name, for steps that have no other way than polynomials.
 """
 
 from dataclasses import replace

@@ -6,7 +6,7 @@ constant matrix times q, so that the mass matrix is constant too, and in these a
     diag(m, J_1, J_2, J_3) (x) E_3,   J = tr(I) E / 2 - I   the second moments about the centre of mass
 
 A body in a plane and a bar need one vector alone, whose second moment is the inertia about the normal, or across the bar.
-Other bases (constructors.py) are constant changes of coordinates: they change what is reported, and nothing that moves.
+Other bases (natural_coordinates.py) are constant changes of coordinates: they change what is reported, not what moves.
 
 Source: Garcia de Jalon and Bayo (1994), chapter 4. Deviation: origin and axes are those that make M diagonal.
 """

@@ -1,4 +1,4 @@
-"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see tree/tables.py).
+"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see tables/joint_tables.py).
 
 How a joint becomes links. Let A be the pose of the anchor frame on the inner side in the frame of the link that
 carries the inner body, and Z_k a frame whose z axis is the k-th motion axis. The chain

@@ -28,7 +28,7 @@ class Columns(Table):
 
 @dataclass(frozen=True)
 class Naturals(Table):
-    """Points and vectors by which the natural solver shows the bodies, body by body (natural/constructors.py).
+    """Points and vectors by which the natural solver shows the bodies, body by body (forms/natural_coordinates.py).
 
     Attributes:
         label: of every number of these coordinates, as `rod:2P.a.x`: body, kind, entity, axis.

@@ -90,7 +90,7 @@ class Model:
         joint_qd: (W|1, NV), initial joint velocities.
         joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
-        columns: of the natural form of a model (natural/form.py), else None.
+        columns: of the natural form of a model (forms/natural_form.py), else None.
         naturals: of a scene for the natural solver, else None.
         contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
@@ -98,7 +98,7 @@ class Model:
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
         holds: sums of coordinates that are held.
-        combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
+        combinations: of coordinates; in the form that solvers step (forms/combined_form.py) joints stand for them.
     """
 
     _untraced = ("_kept",)  # what is remembered of it (`kept`): it follows from the tables, and depends on what was asked
