@@ -1,7 +1,7 @@
 """Memory of all worlds, and packs inside kernels.
 
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
-into vector instructions (vectors.py), which it does for no loop over worlds. All packs of a
+into vector instructions (language/expressions.py), which it does for no loop over worlds. All packs of a
 block of worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world
 is the last index, so that neighbouring threads read neighbouring numbers.
 """

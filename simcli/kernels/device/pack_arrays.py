@@ -21,7 +21,7 @@ KINDS = (PACKS, INTS, REALS)
 
 
 def _width_of(kind) -> int:
-    """Numbers of a value of a kind (a class of algebra/values.py; None for a plain number)."""
+    """Numbers of a value of a kind (a class of language/values.py; None for a plain number)."""
     return kind.width if kind else 1
 
 
@@ -75,7 +75,7 @@ class Records:
         return strip, strip.step - width
 
     def array(self, kind=None) -> "PackArray":
-        """Reserve a value of a kind for each item (a class of algebra/values.py; None for a plain pack)."""
+        """Reserve a value of a kind for each item (a class of language/values.py; None for a plain pack)."""
         return PackArray(self.arena, *self.room(PACKS, kind.width if kind else 1), self.n, kind)
 
     def arrays(self, count: int, kind=None) -> list["PackArray"]:

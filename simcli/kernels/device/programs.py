@@ -1,4 +1,4 @@
-"""Programs: a step is a list of stages (lists.py), which a kernel takes one after another as a table says.
+"""Programs: a step is a list of stages (stage_lists.py), which a kernel takes one after another as a table says.
 
 Each stage stands in the compiled code once, however often lists mention it, so that a list costs nothing to compile, and
 every backend compiles the same. Stages within a `repeat` write through the mask of its worlds (`Arena.writing`), so that a
@@ -83,7 +83,7 @@ class Program:
         known: while lines are made, values of registers that are sure where the list is. What a repetition of worlds sets is
             set back after it: a register is of a block, and the worlds that have not begun it go on with theirs.
         sets: whether there are registers.
-        in_warps: whether threads of a warp take it that may part, each for a world of its own, see warps.py.
+        in_warps: whether threads of a warp take it that may part, each for a world of its own, see stage_lists.py.
         masks: (levels) 1 for the worlds of a repetition.
         counters: of a block: the line, and the turns of each level.
     """
@@ -225,7 +225,7 @@ def _sets(body: Iterable) -> Iterable[Set]:
 
 
 def group(n: int) -> Callable:
-    """The procedure for group n of stages, which hands later ones on: procedures form a chain (procedures.py)."""
+    """The procedure for group n of stages, which hands later ones on: procedures form a chain (language/calls.py)."""
 
     @procedure
     def take(program: ti.template(), owner: ti.template(), stage: ti.i32, w: ti.i32, level: ti.i32):

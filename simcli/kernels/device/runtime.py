@@ -231,7 +231,7 @@ def _settings_of(precision: str, threads: int, like_gpu: bool) -> dict:
     if threads:
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
+        settings["real_matrix_scalarize"] = like_gpu  # see language/expressions.py
     return settings
 
 

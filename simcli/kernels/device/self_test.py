@@ -6,11 +6,11 @@ computes known numbers when it starts, with the code that the runs use, and is r
 What relies on the order of operations, on numbers that are undefined, or on bits, and what covers it here:
 
     elementary.rounded, sincos              rounding, sine, cosine
-    angles that go on by whole turns        nearest turn (rows, loops, laws, successive, projection, quadratic, potentials)
-    vectors.is_nan                          SEEN: is it NaN
+    angles that go on by whole turns        nearest turn (rows, loops, laws, forms, projection, quadratic, potentials)
+    expressions.is_nan                      SEEN: is it NaN
     watch.judge_speed, worse_of             SEEN: is it below infinity
     rollout.poison_of, report.unload        SEEN: is 1 + x * NaN still 1, is it NaN
-    memory.whole, put_whole, numbers        BITS: whole numbers as the bits of real ones
+    arena.whole, put_whole, numbers         BITS: whole numbers as the bits of real ones
     rollout, clock.time_of                  integers of 64 bits
     loops, loop_bounds                      turns of a loop
 """

@@ -252,7 +252,7 @@ class BlockMatrix:
     Attributes:
         pair_of: (i, j) with i >= j to the number of a pair, on the host.
         place: entry of the factor of row r and column s of a pair's block, at 144 pair + 12 r + s.
-        factor: see `sparse.py`.
+        factor: see `Factor`.
     """
 
     _data_oriented = True

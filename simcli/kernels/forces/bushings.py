@@ -32,7 +32,7 @@ from simcli.model.tables.model import Model
 
 @ti.func
 def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What bushing k does to its links; see external.py.
+    """What bushing k does to its links; see wrenches.py.
 
     Reads:  u columns, s.{R, o, v, origin}
     Writes: u.wrench

@@ -1,6 +1,6 @@
 """Columns of forces: joint efforts (applied, damping, drives), springs between points, cables, wrenches on bodies.
 
-efforts.py and external.py have what acts, work.py what it does.
+efforts.py and wrenches.py have what acts, account.py what it does.
 """
 
 import numpy as np
@@ -29,10 +29,10 @@ class Forces:
         torsion, torsion_rest, torsion_energy: stiffness, rest and constant energy of torsion springs per dof.
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
-        by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
+        by_law: per dof, 1 where a law (rows/bounded_laws.py) gives the drive's effort instead.
         bushings, springs, wrenches, joint_wrenches, drags, gravity_compensation, on_links: forces on links, and those of
         them that there
-            are, see external.py.
+            are, see wrenches.py.
         account: work done since the start, and power now.
         drives_links: whether signals drive forces on links.
         potential: [J] in springs, cables and bushings, where they were loaded last.

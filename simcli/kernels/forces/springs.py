@@ -32,7 +32,7 @@ from simcli.model.tables.model import Model
 
 @ti.func
 def act_of_spring(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What spring k does to its links, along the line of its ends; see external.py.
+    """What spring k does to its links, along the line of its ends; see wrenches.py.
 
     Reads: u columns, s.{R, o, v, origin}
     """
@@ -46,7 +46,7 @@ def act_of_spring(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i3
 
 @ti.func
 def act_of_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, m: ti.i32):
-    """What segment m of the springs does to its links; see external.py. The first one of a spring measures all of it.
+    """What segment m of the springs does to its links; see wrenches.py. The first one of a spring measures all of it.
 
     Reads:  u columns, s.{R, o, v, origin}
     Writes: u.force of the spring
@@ -139,7 +139,7 @@ def spring_law(u: Springs, w, k, length, rate):
 
 @ti.func
 def act_of_drag(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What drag k does to its link; see external.py.
+    """What drag k does to its link; see wrenches.py.
 
     Reads: u columns, s.{R, o, v, origin}
     """

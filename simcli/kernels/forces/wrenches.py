@@ -64,7 +64,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
 
 @ti.func
 def act_of_wrench(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What wrench k does to its link; see external.py.
+    """What wrench k does to its link; see the top.
 
     Reads: u columns, s.{R, o, v, origin}
     """
@@ -111,7 +111,7 @@ def _turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 @ti.func
 def act_of_gravity_compensation(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What holds body k up; see external.py.
+    """What holds body k up; see the top.
 
     Reads: u columns, t.{gravity, com}, s.{R, o}
     """
@@ -149,7 +149,7 @@ def compensated_mass(model: Model) -> np.ndarray:
 
 @ti.func
 def act_of_efforts(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What the efforts on joint k of these do to its links; see external.py.
+    """What the efforts on joint k of these do to its links; see the top.
 
     Reads:  u columns, s.{R, o, v, origin}
     Writes: u.wrench

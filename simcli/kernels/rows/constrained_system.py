@@ -4,7 +4,8 @@
     [ J   -e  ] [ mu  ] = [ rho ]       mu = -lambda;  hard rows: e is tiny (redundant rows share the load), or a compliance
 
 A locked dof is taken out: its row and column are masked, its acceleration is known, and the effort that holds it is what
-its equation lacks. A row with a smooth law has e = 1/gain. The matrix is factorised on a fixed pattern (sparse.py).
+its equation lacks. A row with a smooth law has e = 1/gain. The matrix is factorised on a fixed pattern
+(device/sparse_factors.py).
 
 Source: mass matrix by composite inertias (Featherstone 2008, chapter 6); saddle points as quasi-definite systems
 (Vanderbei 1995). Deviation: e of hard rows is taken away again by one more solution (proximal step).

@@ -192,7 +192,7 @@ def _three_turns(F_a: Mat3, F_b: Mat3, axes: tuple[Vec3, Vec3, Vec3]):
 @ti.func
 def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
                      count: ti.template()):
-    """Row n of pair k, one of `count` successive turns (successive.py).
+    """Row n of pair k, one of `count` successive turns.
 
     Reads:  r columns
     Writes: r.angle of row n

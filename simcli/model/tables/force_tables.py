@@ -119,7 +119,7 @@ class Wrenches(Table):
 
 @dataclass(frozen=True)
 class Drags(Table):
-    """Drag on points of bodies, and on their turning (kernels.forces.drags states the law).
+    """Drag on points of bodies, and on their turning (kernels.forces.springs states the law).
 
     Attributes:
         name: (K,).

@@ -28,7 +28,7 @@ class BodyDrags:
     """What a step of affine bodies keeps of drags.
 
     Args:
-        columns: of the drags, `kernels.forces.drags.DragColumns`, whose links are the bodies.
+        columns: of the drags, `kernels.forces.springs.DragColumns`, whose links are the bodies.
         model, matrix, arena: of the run.
 
     Attributes:

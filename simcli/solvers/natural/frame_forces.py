@@ -8,7 +8,7 @@ Left out are second derivatives of turns, phi^2 / 6 of the first ones for equal 
 turn: rounds take the rest away. Dampers of a cable act half way between its ends; their stiffness here is that at its
 second end.
 
-Source: derived from the laws of kernels/forces/bushings.py and drags.py.
+Source: derived from the laws of kernels/forces/bushings.py and springs.py.
 """
 
 from simcli.kernels.device.arena import local
