@@ -22,8 +22,8 @@ from simcli.errors import Exit, SceneError
 from simcli.model import build
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.spec import resolve
-from simcli.spec.document.scene_file import load_document
 from simcli.spec.faults.codes import over
+from simcli.spec.loading import load_document
 from simcli.spec.manual.keys import fields
 from simcli.spec.manual.reference import overview, places_of, section
 from simcli.spec.names import dofs

@@ -363,8 +363,8 @@ def test_models_of_phases_are_those_built_one_by_one():
 
 def test_events_that_change_numbers_share_the_work(monkeypatch):
     """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
-    import simcli.spec.capabilities.solver_fields as capabilities
     from simcli.model import phases
+    from simcli.spec.capabilities import solver_fields as capabilities
 
     calls = {"check_capabilities": 0, "build_together": 0, "build_worlds": 0}
 

@@ -41,7 +41,7 @@ from simcli.exchange.xml_reader import read_xml
 from simcli.model import build, build_worlds
 from simcli.pipeline import read_scene
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.document.scene_file import load_document
+from simcli.spec.loading import load_document
 
 ARM = """simcli: 1
 params: {bend: 0.5}

@@ -21,7 +21,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.joint_types import Coordinates, types_with
 from simcli.spec.capabilities.joint_fields import JOINTS
-from simcli.spec.document.scene_file import document_of_text
+from simcli.spec.loading import document_of_text
 from simcli.spec.names import dofs
 from simcli.spec.schema import scene as schema
 

@@ -10,7 +10,7 @@ from support.scenes import faults_of, scene
 from simcli.model import build, build_worlds
 from simcli.model.signals.csv_table import read_csv
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.document.scene_file import load_document
+from simcli.spec.loading import load_document
 from simcli.spec.signals import order
 from simcli.spec.signals.signal import SignalSpec
 

@@ -21,9 +21,9 @@ from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, Fault, SceneError, UsageError
 from simcli.model.from_scene import build_worlds
 from simcli.spec import document_of_text, load_document, resolve
-from simcli.spec.document.scene_file import document_of_text as document_of_text_of_consequences
 from simcli.spec.faults import codes
 from simcli.spec.faults.diagnostics import MOST_SHOWN, render_faults
+from simcli.spec.loading import document_of_text as document_of_text_of_consequences
 from simcli.spec.resolve import resolve as resolve_of_consequences
 from simcli.spec.resolve import warnings
 from simcli.spec.schema.batch import VARY_KINDS as WAYS

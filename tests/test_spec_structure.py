@@ -21,9 +21,9 @@ from simcli.spec import document_of_text as document_of_text_of_hostile
 from simcli.spec import load_document
 from simcli.spec import resolve as resolve_of_expanded
 from simcli.spec import resolve as resolve_of_hostile
-from simcli.spec.document.scene_file import document_of_text
 from simcli.spec.faults.diagnostics import render_faults
 from simcli.spec.faults.fault_list import Faults
+from simcli.spec.loading import document_of_text
 from simcli.spec.names import structure
 from simcli.spec.resolve import resolve
 from simcli.spec.schema.scene import TITLE_PATTERN, title_of_stem

@@ -23,8 +23,8 @@ from simcli.pipeline.scenes import build_run
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
 from simcli.spec.document.overrides import VARY, Override
-from simcli.spec.document.scene_file import load_document
 from simcli.spec.expansion.starts import STATES
+from simcli.spec.loading import load_document
 
 # From the weakest to the strongest; each says its own number of both joints, or of one of them.
 ARM = """simcli: 1

@@ -6,8 +6,8 @@
     body.upper.position             position, orientation, velocity, angular_velocity of a body, stretch of an affine one
     point.upper/tip.position        position, velocity of a named point
 
-Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec.names.patterns`), so
-that `joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
+Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec/names/patterns.py`),
+so that `joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
 """
 
 from collections.abc import Iterable, Sequence

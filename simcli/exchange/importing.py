@@ -18,7 +18,8 @@ from simcli.exchange.neighbours import part_neighbours
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
-from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
+from simcli.spec.document.scene_file import Document, HeldScene, ReadRun
+from simcli.spec.loading import load_document, load_held
 from simcli.spec.names.structure import WORLD_NAME
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")

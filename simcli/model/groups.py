@@ -23,7 +23,7 @@ class Filters:
     Names are matched, in the first articulation, relative to the path that all of its names share, else in full.
 
     Attributes:
-        include_joints, exclude_joints, include_links, exclude_links: patterns (`spec.names.patterns`).
+        include_joints, exclude_joints, include_links, exclude_links: patterns (`spec/names/patterns.py`).
         include_joint_types, exclude_joint_types: JointKind, their numbers or names as scenes spell them.
         loops: joints that close loops are shown too.
     """

@@ -26,7 +26,8 @@ from os import PathLike
 
 from simcli.errors import Fault
 from simcli.spec.batches.batch import n_worlds, world_seeds, world_values
-from simcli.spec.document.scene_file import Document, document_of_text, load_document, load_held
+from simcli.spec.document.scene_file import Document
+from simcli.spec.loading import document_of_text, load_document, load_held
 from simcli.spec.resolve import resolve, warnings
 from simcli.spec.schema.scene import SceneSpec
 

@@ -9,7 +9,8 @@ from simcli.errors import Fault, SceneError, Where
 from simcli.spec.auto import with_integrator
 from simcli.spec.batches.worlds import updated_scene
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.every_check import check_spec
+from simcli.spec.checks.every_check import check_changes, check_entries, check_spec
+from simcli.spec.checks.runs.batch import Resolvers
 from simcli.spec.document.nodes import Scalar, TableNode, plain, replace
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import expanded, fill_templates
@@ -47,7 +48,7 @@ def resolve(document: Document, values: Mapping[str, object] | None = None, type
     faults = Faults()
     spec = _scene(document, faults)
     if spec is not None and values and not faults.errors:
-        spec = updated_scene(document, document.cache["written"], dict(values), faults, typed)
+        spec = updated_scene(document, document.cache["written"], dict(values), faults, check_entries, typed)
     if faults.errors or spec is None:
         error = SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]))
         error.document, error.spec = document, spec
@@ -105,7 +106,7 @@ def _scene(document: Document, faults: Faults) -> SceneSpec | None:
         # The checks of the batch resolve worlds themselves, and for that need the scene.
         document.cache.update(units=units, faults=list(told.found), spec=spec)
         if spec is not None and not told.errors and not document.cache["broken"]:
-            check_spec(spec, tree, document, told, set(), batch=True)
+            check_changes(Checker(spec, tree, document, told, set()), Resolvers(resolve, resolve_world))
         document.cache["faults"] = list(told.found)
     for fault in document.cache["faults"]:
         faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)

@@ -13,7 +13,7 @@ from simcli.errors import SceneError
 from simcli.model.from_scene import build_worlds
 from simcli.spec import resolve
 from simcli.spec.capabilities.drives import READS
-from simcli.spec.document.scene_file import document_of_text
+from simcli.spec.loading import document_of_text
 from simcli.spec.names import dofs
 from simcli.spec.resolve import warnings
 from simcli.spec.schema.joint import DriveSpec, JointSpec, LimitSpec

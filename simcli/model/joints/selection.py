@@ -83,7 +83,7 @@ def choose_selection(
 
     Args:
         model: the tables.
-        include: patterns over bodies, joints and articulations (`spec.names.patterns`); an articulation means all of its
+        include: patterns over bodies, joints and articulations (`spec/names/patterns.py`); an articulation means all of its
             bodies and joints, unless a body or joint has its name.
         exclude: likewise, of what is left out.
         types: joint types that are kept too, as scenes spell them.

@@ -15,7 +15,7 @@ import numpy as np
 from simcli.spec.batches import sobol
 from simcli.spec.samples.normals import correlated, normal_quantiles
 from simcli.spec.samples.points import even_fractions, latin_fractions, random_words, scrambled_fractions
-from simcli.spec.schema.batch import BatchSpec, VarySpec
+from simcli.spec.schema.batch import BatchSpec, VarySpec, as_list
 from simcli.spec.schema.scene import SceneSpec
 
 ON_GRID = ("grid", "zip")
@@ -24,7 +24,7 @@ SOBOL = ("sobol", "scrambled_sobol")
 
 def n_worlds(spec: SceneSpec) -> int:
     """Worlds of a batch: draws times the product of the grids."""
-    return spec.batch.n_draws * math.prod(len(axis) for axis in _axes(spec.batch))
+    return spec.batch.n_worlds
 
 
 PathColumn = np.ndarray | list  # values of a path, one per world: (W,) or (W, n) where all are floats, else a list of them
@@ -56,7 +56,7 @@ _held = _Held()
 
 
 def _columns_of(batch: BatchSpec) -> dict[str, PathColumn]:
-    axes, n_draws = _axes(batch), batch.n_draws
+    axes, n_draws = batch.axes, batch.n_draws
     n_places = math.prod(map(len, axes))
     found, inner = {}, n_places
     for axis in axes:
@@ -144,30 +144,17 @@ def sobol_dimensions(batch: BatchSpec) -> dict[str, int]:
     return {path: k if own is None else own for k, (path, own) in enumerate(zip(paths, written, strict=True))}
 
 
-def _axes(batch: BatchSpec) -> list[list[dict[str, object]]]:
-    """The grids, each a list of places: path to value. All zips make one, at the place of the first."""
-    zipped = {path: vary.zip for path, vary in batch.vary.items() if vary.kind == "zip"}
-    axes: list[list[dict[str, object]]] = []
-    for path, vary in batch.vary.items():
-        if vary.kind == "grid":
-            axes.append([{path: _plain(value)} for value in vary.grid])
-        elif zipped and path == next(iter(zipped)):
-            places = zip(*zipped.values(), strict=False)
-            axes.append([dict(zip(zipped, map(_plain, place), strict=True)) for place in places])
-    return axes
-
-
 def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> PathColumn:
     """Values of one path by itself."""
     count, kind, value = batch.n_draws, vary.kind, vary.value
     if kind in ("list", "from"):
-        return path_column([_plain(entry) for entry in (value if kind == "list" else value.column.values)[:count]])
+        return path_column([as_list(entry) for entry in (value if kind == "list" else value.column.values)[:count]])
     if kind == "linspace":
         first, last = value
         return np.array([first]) if count == 1 else _between(first, last, np.arange(count) / (count - 1))
     fractions = _fractions(path, vary, batch)
     if kind == "choice":
-        entries = path_column([_plain(entry) for entry in value])
+        entries = path_column([as_list(entry) for entry in value])
         return taken_from(entries, _chosen(vary.weights or (1.0,) * len(value), fractions))
     if kind == "normal":
         return np.array(list(map(normal_quantiles(*value, vary.low, vary.high), fractions.tolist())))
@@ -202,7 +189,3 @@ def _chosen(weights: tuple[float, ...], fractions: np.ndarray) -> np.ndarray:
 def _between(a: float, b: float, u):
     """Straight line from a to b that meets both ends and does not overflow between them; `u` is a number or an array."""
     return a * (1.0 - u) + b * u
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

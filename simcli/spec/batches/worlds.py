@@ -1,11 +1,10 @@
 """One world of a batch: a scene with some values replaced. Only what they touch is read and checked again."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from pydantic import ValidationError
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.every_check import check_entries
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import (
     Mark,
@@ -36,11 +35,13 @@ from simcli.spec.values.scopes import Scope
 from simcli.spec.values.varied import Varied, as_float
 
 Path = tuple[PathStep, ...]
+# Checks again the entries of a scene that have changed: `check_entries` of the checks.
+CheckEntries = Callable[[SceneSpec, TableNode, Document, Faults, Iterable[tuple[str, str]]], None]
 _KEYFRAME = "initial"  # whose value may name a keyframe
 _ANY = Scalar(1.0, Mark("", 0, 0, 0))  # of a path that the scene leaves at its default: ranks alone are asked
 
 
-def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults,
+def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults, check: CheckEntries,
                   typed: Collection[str] = ()) -> SceneSpec:  # fmt: skip
     """The scene with some values replaced.
 
@@ -49,6 +50,7 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         base: it without the values, poses in frames as they are written.
         values: dotted path to value.
         faults: collects.
+        check: of the entries that change.
         typed: paths of them whose values stand for those of `--set`.
 
     Returns:
@@ -65,7 +67,7 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
             tree = replace(tree, ("solver", "integrator"), Scalar(base.solver.integrator, tree.mark)) or tree
     else:
         late = {**quick, **late}
-    return _with_late(document, base, tree, late, faults, quick is None, ranks)[0]
+    return _with_late(document, base, tree, late, faults, check, quick is None, ranks)[0]
 
 
 def tree_with_ranks(document: Document, paths: Sequence[str], typed: Collection[str] = ()) -> TableNode:
@@ -106,7 +108,7 @@ def _expanded_with(document: Document, values: dict[str, object], ranks: dict[Pa
 
 
 def scene_after(
-    document: Document, base: SceneSpec, tree: TableNode, values: dict[str, object], faults: Faults
+    document: Document, base: SceneSpec, tree: TableNode, values: dict[str, object], faults: Faults, check: CheckEntries
 ) -> tuple[SceneSpec, TableNode]:
     """The scene after an event, laid over that of the event before: of what events may set.
 
@@ -116,16 +118,18 @@ def scene_after(
         tree: its tree.
         values: dotted path to value.
         faults: collects.
+        check: of the entries that change.
 
     Returns:
         The scene and its tree.
     """
     late = {parse_path(path) or ("",): value for path, value in values.items()}
-    return _with_late(document, base, tree, late, faults, False, {}, tree)
+    return _with_late(document, base, tree, late, faults, check, False, {}, tree)
 
 
-def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[Path, object], faults: Faults, rebuilt: bool,
-               ranks: dict[Path, Rank], before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
+def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[Path, object], faults: Faults,
+               check: CheckEntries, rebuilt: bool, ranks: dict[Path, Rank],
+               before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
     """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
     before = before or document.expanded
     for steps, value in late.items():
@@ -140,7 +144,7 @@ def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[
     if document.cache.get("starts_are_ranked") or any(map(is_of_start, ranks)):
         spec = with_starts(spec, tree)
     if not faults.errors:
-        check_entries(spec, tree, document, faults, changed)
+        check(spec, tree, document, faults, changed)
     return spec, tree
 
 

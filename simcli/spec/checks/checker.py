@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from simcli.errors import Where
-from simcli.spec.batches.batch import n_worlds
 from simcli.spec.document.nodes import Mark, PathStep, TableNode, find, format_path, locate, parse_path
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean
@@ -37,7 +36,7 @@ class Checker:
     @property
     def n_worlds(self) -> int:
         """Number of worlds."""
-        return n_worlds(self.spec)
+        return self.spec.batch.n_worlds
 
     @cached_property
     def mechanism(self) -> structure.Tree | None:

@@ -3,24 +3,24 @@
 from collections.abc import Iterable
 
 from simcli.spec.capabilities import solver_fields as capabilities
-from simcli.spec.checks import look as check_look
-from simcli.spec.checks import references as check_refs
-from simcli.spec.checks import shapes as check_shapes
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.mechanism import affine as check_affine
-from simcli.spec.checks.mechanism import feedback as check_feedback
-from simcli.spec.checks.mechanism import gears as check_gears
-from simcli.spec.checks.mechanism import motions as check_motions
-from simcli.spec.checks.mechanism import natural as check_natural
-from simcli.spec.checks.mechanism import physics as check_physics
-from simcli.spec.checks.mechanism import plane as check_plane
-from simcli.spec.checks.mechanism import sensors as check_sensors
-from simcli.spec.checks.mechanism import signals as check_signals
-from simcli.spec.checks.mechanism import touching as check_touching
-from simcli.spec.checks.runs import batch as check_batch
-from simcli.spec.checks.runs import controls as check_controls
-from simcli.spec.checks.runs import events as check_events
-from simcli.spec.checks.runs import times as check_run
+from simcli.spec.checks.look import check_look
+from simcli.spec.checks.mechanism.affine import check_affine
+from simcli.spec.checks.mechanism.feedback import check_feedback
+from simcli.spec.checks.mechanism.gears import check_gears
+from simcli.spec.checks.mechanism.motions import check_motions
+from simcli.spec.checks.mechanism.natural import check_natural
+from simcli.spec.checks.mechanism.physics import check_body, check_joint, check_quaternions, check_structure
+from simcli.spec.checks.mechanism.plane import check_loads_across, check_plane
+from simcli.spec.checks.mechanism.sensors import check_sensors
+from simcli.spec.checks.mechanism.signals import check_signals
+from simcli.spec.checks.mechanism.touching import check_touching
+from simcli.spec.checks.references import check_names, check_references
+from simcli.spec.checks.runs.batch import Resolvers, check_batch
+from simcli.spec.checks.runs.controls import check_controls, try_controls
+from simcli.spec.checks.runs.events import check_events, try_events
+from simcli.spec.checks.runs.times import check_times
+from simcli.spec.checks.shapes import check_shapes
 from simcli.spec.document.nodes import TableNode
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults
@@ -33,7 +33,6 @@ def check_spec(
     document: Document,
     faults: Faults,
     broken: set[tuple[str, str]],
-    batch: bool = False,
 ) -> None:
     """Find everything that is wrong between the parts of a scene.
 
@@ -43,38 +42,44 @@ def check_spec(
         document: the scene as written.
         faults: collects.
         broken: (section, name) of what the schema refused; a whole section has the name "".
-        batch: True: check the values of events and `batch.vary` alone, which needs a scene that is sound otherwise.
     """
     check = Checker(spec, tree, document, faults, broken)
-    if batch:
-        check_events.try_events(check)
-        check_controls.try_controls(check)
-        check_batch.check_batch(check)
-        return
-    check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
+    check_shapes(check, "world.shapes", spec.world.shapes)
     for name, body in spec.bodies.items():
-        check_physics.check_body(check, name, body)
-        check_natural.check_natural(check, name, body)
+        check_body(check, name, body)
+        check_natural(check, name, body)
     for name, joint in spec.joints.items():
-        check_physics.check_joint(check, name, joint)
-    check_run.check_times(check)
-    check_refs.check_names(check)
-    check_refs.check_references(check)
-    structure = check_physics.check_structure(check)
-    check_gears.check_gears(check)
-    check_affine.check_affine(check)
-    check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
-    check_plane.check_loads_across(check)
-    check_physics.check_quaternions(check)
-    check_touching.check_touching(check)
-    check_look.check_look(check)
-    check_sensors.check_sensors(check)
-    check_signals.check_signals(check)
-    check_feedback.check_feedback(check)
-    check_motions.check_motions(check)
-    check_events.check_events(check)
-    check_controls.check_controls(check)
+        check_joint(check, name, joint)
+    check_times(check)
+    check_names(check)
+    check_references(check)
+    structure = check_structure(check)
+    check_gears(check)
+    check_affine(check)
+    check_plane(check, list(spec.bodies), list(spec.joints))
+    check_loads_across(check)
+    check_quaternions(check)
+    check_touching(check)
+    check_look(check)
+    check_sensors(check)
+    check_signals(check)
+    check_feedback(check)
+    check_motions(check)
+    check_events(check)
+    check_controls(check)
     capabilities.check_capabilities(check, structure)
+
+
+def check_changes(check: Checker, by: Resolvers) -> None:
+    """Check the values of events, controls and the batch, which needs a scene that is sound without them.
+
+    Args:
+        check: of the scene.
+        by: resolves the scene with other values.
+    """
+    try_events(check, check_entries)
+    try_controls(check, check_entries)
+    check_batch(check, by)
 
 
 def check_entries(
@@ -92,15 +97,15 @@ def check_entries(
     check = Checker(spec, tree, document, faults, set())
     for section, name in changed:
         if section == "world":
-            check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
+            check_shapes(check, "world.shapes", spec.world.shapes)
         elif section == "bodies":
             chosen = [name] if name else list(spec.bodies)
-            check_plane.check_plane(check, chosen, [])
+            check_plane(check, chosen, [])
             for key in chosen:
-                check_physics.check_body(check, key, spec.bodies[key])
+                check_body(check, key, spec.bodies[key])
         elif section == "joints":
             chosen = [name] if name else list(spec.joints)
-            check_plane.check_plane(check, [], chosen)
+            check_plane(check, [], chosen)
             for key in chosen:
-                check_physics.check_joint(check, key, spec.joints[key])
+                check_joint(check, key, spec.joints[key])
             capabilities.check_new_fields(check, chosen)

@@ -6,7 +6,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.schema.pose import norm
 from simcli.spec.schema.shape import ShapeSpec
 from simcli.spec.values.spec_model import SpecModel
-from simcli.spec.values.varied import smallest_number
+from simcli.spec.values.varied_values import smallest_number
 
 MASSLESS = ("plane", "heightfield")
 SMALLEST_AXIS = 1e-12  # [1], a shorter vector has no direction

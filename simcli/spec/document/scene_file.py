@@ -2,17 +2,18 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcli.errors import Fault, SceneError, Where
+from simcli.errors import SceneError, Where
 from simcli.spec.document.defaults import as_included
 from simcli.spec.document.held_files import HeldPath
-from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
+from simcli.spec.document.loader import parse_text
 from simcli.spec.document.named_files import checked_file
 from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
-from simcli.spec.document.overrides import SET, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, own_key
+from simcli.spec.document.overrides import SET, Laid, Override, apply_sets
+from simcli.spec.document.text import MAX_BYTES, decode, split_lines
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.values.scopes import where_of
 
@@ -117,80 +118,22 @@ class HeldScene:
     worlds: tuple[int, ...] | None
 
 
-def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
-    """Read a scene with its includes and overrides; nothing is evaluated yet.
-
-    Args:
-        path: scene file.
-        sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML; or values of other options.
-        read_run: see `Document`.
-
-    Raises:
-        SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
-    """
-    path = os.fspath(path)
-    try:
-        reader = _Reader(path)
-    except (OSError, ValueError, RuntimeError) as problem:
-        message = f"cannot read `{path}`: {problem}".replace("\x00", "?")
-        raise SceneError([Fault("SC110", message, Where(path, 0, 0))]) from None
-    reader.document.read_run = read_run
-    own = [_as_override(one) for one in sets]
-    reader.document.typed = frozenset(own)
-    return reader.read(own)
-
-
-def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
-    """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
-
-    Args:
-        held: what the result has of it.
-        path: of the result; messages call the scene `path#name`.
-        sets: as of `load_document`; a key that they vary is no longer varied as it was, and with a table of theirs nothing
-            of the batch is as it was, its seed left out.
-        read_run: see `Document`.
-
-    Raises:
-        SceneError: as of `load_document`.
-    """
-    texts = dict(held.sources)
-    name = next(iter(texts))
-    place = HeldPath({**held.files, **{key: text.encode() for key, text in texts.items()}}, name)
-    own = [_as_override(one) for one in sets]
-    said = {own_key(one) for one in own} - {None}
-    kept = [one for one in held.overrides if own_key(one) not in said]
-    if any(one.option == VARY_TABLE for one in own):
-        kept = [one for one in kept if not is_of_batch(one)]
-    reader = _Reader(f"{path}#{name}", place)
-    reader.document.typed = frozenset(own)
-    reader.document.read_run = read_run
-    reader.document.worlds = held.worlds
-    return reader.read([*kept, *own])
-
-
-def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document:
-    """Read a scene that stands in another file, as the resolved scene in a result; it includes nothing.
-
-    Args:
-        text: the scene.
-        path: what messages call it; files that it names are looked for in the folder of this path.
-        sets: as of `load_document`.
-
-    Raises:
-        SceneError: with all faults of syntax.
-    """
-    return _Reader(path).read(list(sets), text)
-
-
-def _as_override(one: str | Override) -> Override:
+def as_override(one: str | Override) -> Override:
+    """An override; a text is one of `--set`."""
     return one if isinstance(one, Override) else Override(SET, one)
 
 
-class _Reader:
-    """Reads one scene and the files that it includes."""
+class SceneReader:
+    """Reads one scene and the files that it includes.
 
-    def __init__(self, path: str, place: HeldPath | None = None):
-        self.path = path
+    Args:
+        path: what messages call it.
+        judge: raises all faults of a scene as it stands; asked where faults of its text could be mended.
+        place: of a scene that stands in a result.
+    """
+
+    def __init__(self, path: str, judge: Callable[[Document], object], place: HeldPath | None = None):
+        self.path, self.judge = path, judge
         self.faults = Faults()
         self.document = Document(path, TableNode({}, {}, Mark(path, 1, 1, 1)), [], place)
         self.top = self.document.folder
@@ -198,7 +141,7 @@ class _Reader:
         self.bytes = 0
         self.is_unread = False  # whether a file has no tree
 
-    def read(self, sets: list[str | Override], text: str | None = None) -> Document:
+    def read(self, sets: Sequence[str | Override], text: str | None = None) -> Document:
         """The scene of the file, or of a text; an error knows its document."""
         try:
             return self._read(sets, text)
@@ -206,7 +149,7 @@ class _Reader:
             error.document = self.document
             raise
 
-    def _read(self, sets: list[str | Override], text: str | None) -> Document:
+    def _read(self, sets: Sequence[str | Override], text: str | None) -> Document:
         if text is None:
             root = self.file(self.document.place, self.path, [])
         else:
@@ -215,7 +158,7 @@ class _Reader:
             root = self.table(checked, self.path, os.path.basename(self.path))
         is_read = not self.is_unread and root is not None
         of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
-        self.document.overrides = tuple(_as_override(one) for one in sets)
+        self.document.overrides = tuple(as_override(one) for one in sets)
         if is_read:
             self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults,
                                                                      self.document.typed)  # fmt: skip
@@ -226,10 +169,8 @@ class _Reader:
 
     def judge_further(self, lines: set[tuple[str, int]]) -> None:
         """Add the faults of a scene whose text had faults, where these could be mended; not those of the same lines."""
-        from simcli.spec.resolve import resolve
-
         try:
-            resolve(self.document)
+            self.judge(self.document)
         except SceneError as error:
             for fault in error.faults:
                 if fault.where is None or (fault.where.file, fault.where.line) not in lines:
@@ -266,6 +207,7 @@ class _Reader:
         return None
 
     def text(self, real: Path | HeldPath, shown: str, is_there: bool) -> str | None:
+        """The text of a file, or None after a fault."""
         hint = "a scene is read from a file: write it to one"
         try:
             status = real.stat()
@@ -287,6 +229,7 @@ class _Reader:
         return decode(data, shown, self.faults)
 
     def with_includes(self, node: TableNode, path: Path | HeldPath, shown: str, stack: list) -> TableNode:
+        """A tree over those of the files that it includes."""
         listed = node.get("include")
         if listed is None:
             return node
@@ -299,6 +242,7 @@ class _Reader:
         return merged(node.replaced({"include": None}), below)
 
     def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> TableNode | None:
+        """The tree of an included file; None after a fault, and where no name is written."""
         if isinstance(name, Scalar) and name.value is None:
             return None
         if not isinstance(name, Scalar) or not isinstance(name.value, str):

@@ -14,7 +14,7 @@ from simcli.spec.names.structure import WORLD_NAME, tree
 from simcli.spec.schema.body import BodySpec, WorldSpec
 from simcli.spec.schema.pose import PlacedPoseSpec, unit_length
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.varied import plain_numbers
+from simcli.spec.values.varied_values import plain_numbers
 
 Note = Callable[[str, str, str, str], None]  # code, message, path, hint
 

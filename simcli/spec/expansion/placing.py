@@ -11,7 +11,7 @@ from simcli.spec.names import dofs
 from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces
-from simcli.spec.values.varied import number_row, plain_numbers
+from simcli.spec.values.varied_values import number_row, plain_numbers
 
 _OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
 

@@ -23,7 +23,7 @@ from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.ranks import Rank, full_rank, start_rank
-from simcli.spec.values.varied import in_all_worlds, number_row, plain_numbers
+from simcli.spec.values.varied_values import in_all_worlds, number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")

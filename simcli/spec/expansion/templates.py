@@ -21,7 +21,7 @@ from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
 from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of
-from simcli.spec.values.varied import number_row
+from simcli.spec.values.varied_values import number_row
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes

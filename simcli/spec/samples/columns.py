@@ -59,7 +59,6 @@ class SampleColumns:
             row: from 0; None: its header.
         """
         from simcli.spec.samples.csv_text import table_cells
-
         if not self.lines:
             return Where(self.file, 0, 0, path=path)
         line, part = self.lines[0 if row is None else row + 1], self.values[path].parts[0]

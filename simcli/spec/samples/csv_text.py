@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from simcli.spec.document.loader import MARKED_ENCODINGS, MAX_BYTES, split_lines
+from simcli.spec.document.text import MARKED_ENCODINGS, MAX_BYTES, split_lines
 from simcli.spec.values.units import UnitError, parse_unit
 
 if TYPE_CHECKING:

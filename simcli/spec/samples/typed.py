@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from simcli.spec.document.nodes import Mark, plain
-from simcli.spec.document.overrides import VARY, VARY_TABLE, Override, spread_values
+from simcli.spec.document.overrides import VARY, VARY_TABLE, Override
+from simcli.spec.document.vary_option import spread_values
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.resolved import flow_text
 

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema, model_validat
 
 from simcli.spec.batches.sobol import MAX_DIMENSIONS
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
-from simcli.spec.schema.run_sections import Pair
+from simcli.spec.schema.expect import Pair
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -169,6 +169,11 @@ class VarySpec(SpecModel):
             raise refuse("SC231", "the sum of the weights is not a number above zero", "as [1, 2, 1]", "weights")
 
 
+def as_list(value: object) -> object:
+    """A vector as a list; a number as it is."""
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _as_targets(value: object) -> object:
     """`columns: [a, b]` cannot be told from a mapping that was forgotten; a hint says what is meant."""
     if isinstance(value, list | tuple):
@@ -241,6 +246,24 @@ class BatchSpec(SpecModel):
         entries = [len(vary.list) if vary.kind == "list" else len(vary.from_.column.values) for vary in self.vary.values()
                    if vary.kind in ("list", "from")]  # fmt: skip
         return max(1, *entries, 1)
+
+    @property
+    def axes(self) -> list[list[dict[str, object]]]:
+        """The grids, each a list of places: path to value. All zips make one, at the place of the first."""
+        zipped = {path: vary.zip for path, vary in self.vary.items() if vary.kind == "zip"}
+        axes: list[list[dict[str, object]]] = []
+        for path, vary in self.vary.items():
+            if vary.kind == "grid":
+                axes.append([{path: as_list(value)} for value in vary.grid])
+            elif zipped and path == next(iter(zipped)):
+                places = zip(*zipped.values(), strict=False)
+                axes.append([dict(zip(zipped, map(as_list, place), strict=True)) for place in places])
+        return axes
+
+    @property
+    def n_worlds(self) -> int:
+        """Worlds: draws times the product of the grids."""
+        return self.n_draws * math.prod(len(axis) for axis in self.axes)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from simcli.spec.values.quantities import (
     Truth,
     count,
     doc,
+    fixed_list,
+    list_json,
     number_json,
     one_of,
     one_or_list_json,
@@ -47,6 +49,9 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+Pair = Annotated[
+    tuple[AnyNumber, AnyNumber], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(list_json(number_json(), 2, 2))
+]
 Values = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json())]
 
 

@@ -6,8 +6,7 @@ from pydantic import model_validator
 
 from simcli.spec.names.channel_names import canonical
 from simcli.spec.names.reductions import BOUNDED_REDUCTIONS, REDUCTIONS
-from simcli.spec.schema.expect import component_behind
-from simcli.spec.schema.run_sections import Pair
+from simcli.spec.schema.expect import Pair, component_behind
 from simcli.spec.values.quantities import AnyNumber, Text, Time, Truth, count, doc, one_of, refuse
 from simcli.spec.values.spec_model import SpecModel
 

@@ -7,7 +7,7 @@ from pydantic import model_validator
 from simcli import rotations as rot
 from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, doc, one_of, quantity, refuse, vector
 from simcli.spec.values.spec_model import SpecModel
-from simcli.spec.values.varied import in_all_worlds, vector_length
+from simcli.spec.values.varied_values import in_all_worlds, vector_length
 
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")

@@ -15,9 +15,6 @@ from simcli.spec.values.quantities import (
     Time,
     Truth,
     doc,
-    fixed_list,
-    list_json,
-    number_json,
     one_of,
     one_or_list_json,
     quantity,
@@ -174,8 +171,3 @@ class OutputSpec(SpecModel):
     )
     select: SelectSpec | None = doc(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = doc("float64", "Precision in the file", "", "float32")
-
-
-Pair = Annotated[
-    tuple[AnyNumber, AnyNumber], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(list_json(number_json(), 2, 2))
-]

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.units import UnitError, parse_unit, to_si
-from simcli.spec.values.varied import DivergedError, Varied, VariedFormula, VariedText, for_all_worlds, is_finite
+from simcli.spec.values.varied import DivergedError, Varied, VariedFormula, for_all_worlds
+from simcli.spec.values.varied_values import VariedText, is_finite
 
 MAX_TEXT = 1000  # characters of one expression
 MAX_DEPTH = 64

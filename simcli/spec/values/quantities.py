@@ -8,7 +8,8 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, WrapVali
 from pydantic_core import PydanticCustomError
 
 from simcli.spec.values.units import UnitError, to_si
-from simcli.spec.values.varied import Varied, VariedText
+from simcli.spec.values.varied import Varied
+from simcli.spec.values.varied_values import VariedText
 
 REQUIRED = ...
 SIGNAL_PATTERN = r"^\$[^{\s]"  # of a text that names a signal

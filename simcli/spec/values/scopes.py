@@ -9,7 +9,8 @@ from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expres
 from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
-from simcli.spec.values.varied import VariedText, as_float
+from simcli.spec.values.varied import as_float
+from simcli.spec.values.varied_values import VariedText
 
 _SAME = 1e-12  # relative: a unit rounds
 

@@ -14,7 +14,7 @@ from simcli.spec.names import dofs, structure
 from simcli.spec.schema.body import BodySpec, InertiaSpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import ORIENTATIONS, norm
-from simcli.spec.values.varied import in_all_worlds, largest_number
+from simcli.spec.values.varied_values import in_all_worlds, largest_number
 
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file

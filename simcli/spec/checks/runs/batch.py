@@ -1,17 +1,20 @@
 """The batch: every varied path leads to a number that may differ between worlds, and its values make valid scenes."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from simcli.errors import SceneError, Where
+from simcli.spec.batches.worlds import dependent_leaves
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.runs.together import check_together, check_units
+from simcli.spec.checks.runs.together import check_table_size, check_together, check_units, fits_worlds
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Listing, PathStep, Scalar, child, find, format_path, parse_path, plain
 from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, overridden_path, shadowed
 from simcli.spec.document.paths import exists, nowhere
+from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.expand import BEFORE_EXPANSION
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.batch import VarySpec
 from simcli.spec.schema.scene import SceneSpec
@@ -49,25 +52,42 @@ class Trial(NamedTuple):
     beside: Mapping[str, object] | None = MappingProxyType({})
 
 
-def check_batch(check: Checker) -> None:
-    """Every varied path leads to a number that may differ between worlds."""
+class Resolvers(NamedTuple):
+    """How a scene with values in place of others is resolved.
+
+    Attributes:
+        resolve: takes a document and values.
+        resolve_world: takes a document, values and the number of the world that they are of, which its faults name.
+    """
+
+    resolve: Callable[[Document, Mapping[str, object]], SceneSpec]
+    resolve_world: Callable[[Document, Mapping[str, object], int], SceneSpec]
+
+
+def check_batch(check: Checker, by: Resolvers) -> None:
+    """Every varied path leads to a number that may differ between worlds, and its values make valid scenes.
+
+    Args:
+        check: of the scene.
+        by: resolves the scene with these values.
+    """
     batch = check.spec.batch
     if check.n_worlds > MAX_WORLDS:
         check.fault("SC418", f"{check.n_worlds} worlds", "batch.vary", f"the limit is {MAX_WORLDS}", on_key=True)
         return
-    _check_table_size(check)
+    check_table_size(check)
     _check_sets(check)
     check_together(check)
     if batch.table is not None:
-        _check_table(check, batch.table.read)
+        _check_table(check, batch.table.read, by)
     sound = {path: vary for path, vary in batch.vary.items()
-             if _may_vary(check, path, at := ["batch", "vary", path]) and _fits_worlds(check, vary, at)}  # fmt: skip
+             if _may_vary(check, path, at := ["batch", "vary", path]) and fits_worlds(check, vary, at)}  # fmt: skip
     for path, vary in sound.items():
         at = ["batch", "vary", path]
         check_units(check, path, vary, at)
         in_step = {other: one.value for other, one in sound.items()
                    if vary.kind in _IN_STEP and one.kind == vary.kind and other != path}  # fmt: skip
-        _try(check, path, list(_trials(check, vary, at, in_step)), at)
+        _try(check, path, list(_trials(check, vary, at, in_step)), at, by)
 
 
 def _check_sets(check: Checker) -> None:
@@ -96,7 +116,7 @@ def _typed_value(override: Override, is_whole: bool) -> str:
     return value if is_whole and len(value) <= 20 and value[:1] not in "[{" else ".."
 
 
-def _check_table(check: Checker, columns: SampleColumns) -> None:
+def _check_table(check: Checker, columns: SampleColumns, by: Resolvers) -> None:
     """Every column may vary, and rows make valid scenes: those with the extremes of a column, and some others."""
     is_sound = True
     for path, column in columns.values.items():
@@ -112,11 +132,11 @@ def _check_table(check: Checker, columns: SampleColumns) -> None:
         rows = [row for row in (_extremes(column) if few else [0]) if row not in told]
         trials = [Trial(_with_unit(column, row), _place(check, columns, path, row),
                         _beside(columns, path, row) if few else None) for row in rows]  # fmt: skip
-        good = _try(check, path, trials, _place(check, columns, path, None))
+        good = _try(check, path, trials, _place(check, columns, path, None), by)
         told |= set(rows[good : good + 1]) if few else set()
         is_sound = is_sound and good == len(rows)
     if is_sound:
-        _try_rows(check, columns)
+        _try_rows(check, columns, by)
 
 
 def _beside(columns: SampleColumns, path: str, row: int) -> dict[str, object]:
@@ -124,13 +144,11 @@ def _beside(columns: SampleColumns, path: str, row: int) -> dict[str, object]:
     return {other: column.values[row] for other, column in columns.values.items() if other != path}
 
 
-def _try_rows(check: Checker, columns: SampleColumns) -> None:
+def _try_rows(check: Checker, columns: SampleColumns, by: Resolvers) -> None:
     """Try rows as a whole, all or as many as are tried in a moment; the others are when the run is built."""
-    from simcli.spec.resolve import resolve_world
-
     for row in range(0, columns.n_rows, max(1, -(-columns.n_rows // _MOST_ROWS))):
         try:
-            resolve_world(check.document, {path: column.values[row] for path, column in columns.values.items()}, row)
+            by.resolve_world(check.document, {path: column.values[row] for path, column in columns.values.items()}, row)
         except SceneError as error:
             for fault in error.faults:
                 check.faults.add(fault.code, fault.message, fault.where, fault.hint)
@@ -161,37 +179,6 @@ def _may_vary(check: Checker, path: str, at: list | Where) -> bool:
         message = f"`{path}` cannot differ between worlds: it is {reason}"
         check.fault("SC317", message, at, "vary a number of the physics", on_key=True)
     return not reason
-
-
-def _fits_worlds(check: Checker, vary: VarySpec, at: list) -> bool:
-    """Whether there are as many entries as worlds; a fault if not."""
-    n = check.spec.batch.n_draws
-    if vary.kind == "list" and len(vary.list) != n:
-        message = f"{len(vary.list)} entries for {n} worlds"
-        check.fault("SC205", message, [*at, "list"], f"write {n} entries, or use `grid`")
-        return False
-    if vary.kind == "from" and len(vary.from_.column.values) < n:
-        message = f"{len(vary.from_.column.values)} worlds of `{vary.from_.file}` for {n} worlds"
-        check.fault("SC205", message, [*at, "from"], "write fewer `worlds`")
-        return False
-    if vary.kind == "from" and len(vary.from_.column.values) > n:
-        message = f"of {len(vary.from_.column.values)} worlds of `{vary.from_.file}` the first {n} are taken"
-        check.fault("SC323", message, [*at, "from"], "leave out `worlds` to take all", severity="warning")
-    return True
-
-
-def _check_table_size(check: Checker) -> None:
-    """No more worlds than rows; fewer take the first ones."""
-    batch = check.spec.batch
-    if batch.table is None or not batch.table.read.n_rows or batch.n_draws == batch.table.read.n_rows:
-        return
-    n_rows, n = batch.table.read.n_rows, batch.n_draws
-    where = ["batch", "worlds"] if check.has("batch.worlds") else [*_TABLE, "file"]
-    if n > n_rows:
-        check.fault("SC205", f"{n} worlds, but `{batch.table.file}` has {n_rows} rows", where, f"at most {n_rows}")
-    else:
-        message = f"of {n_rows} rows of `{batch.table.file}` the first {n} are run"
-        check.fault("SC323", message, where, "leave out `worlds` to run all", severity="warning")
 
 
 def _refusal(check: Checker, steps: tuple) -> str:
@@ -263,22 +250,19 @@ def _with_unit(column: SampleColumn, row: int) -> object:
     return texts if isinstance(value, list) else texts[0]
 
 
-def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> int:
+def _try(check: Checker, path: str, trials: list[Trial], at: list | Where, by: Resolvers) -> int:
     """Try the values of a path: each must give a valid scene, and together they must change something.
 
     Returns:
         How many are good before the first fault.
     """
-    from simcli.spec.expansion.expand import BEFORE_EXPANSION
-    from simcli.spec.resolve import resolve
-
     steps = parse_path(path) or ()
     changes = steps[0] not in BEFORE_EXPANSION
     for good, trial in enumerate(trials):
         if not _fits_param(check, steps, trial):
             return good
         try:
-            other = resolve(check.document, {**(trial.beside or {}), path: trial.value})
+            other = by.resolve(check.document, {**(trial.beside or {}), path: trial.value})
         except SceneError as error:
             first = error.faults[0]
             if trial.beside is None and first.code not in _OF_UNITS:
@@ -291,7 +275,7 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> in
         if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
             check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
             return good
-        changes = changes or _differs(check, other, trial.beside or {})
+        changes = changes or _differs(check, other, trial.beside or {}, by)
     changes = changes or any(one.option == SWEEP for one in check.document.overrides)  # a sweep is judged by all its cases
     if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
         hint = "`initial` does not begin there" if steps[0] == "keyframes" else "no expression uses it"
@@ -307,12 +291,10 @@ def _changed_shared(spec: SceneSpec, other: SceneSpec) -> str:
     return next((words for key, words in names.items() if getattr(spec, key) != getattr(other, key)), "")
 
 
-def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> bool:
+def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object], by: Resolvers) -> bool:
     """Whether a scene differs in more than its parameters and keyframes from the one without the value that was tried."""
-    from simcli.spec.resolve import resolve
-
     try:
-        base = resolve(check.document, beside) if beside else check.spec
+        base = by.resolve(check.document, beside) if beside else check.spec
     except SceneError:
         return True
     return other.model_copy(update={"params": base.params, "keyframes": base.keyframes}) != base
@@ -331,8 +313,6 @@ def _fits_param(check: Checker, steps: tuple[PathStep, ...], trial: Trial) -> bo
 
 def _is_named(check: Checker, steps: tuple) -> bool:
     """Whether some expression depends on a parameter, though it may change nothing at the values of the others."""
-    from simcli.spec.batches.worlds import dependent_leaves
-
     root = check.document.root
     return steps[0] == "params" and len(steps) == 2 and dependent_leaves(root, root.get("params"), {steps[1]}) != {}
 

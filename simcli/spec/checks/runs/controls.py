@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from simcli.spec.batches.worlds import CheckEntries, scene_after
 from simcli.spec.checks.checker import Checker
 from simcli.spec.document.nodes import find, parse_path
 from simcli.spec.document.paths import exists, nowhere
@@ -25,14 +26,17 @@ def check_controls(check: Checker) -> None:
             check.fault("SC326", f"`{text}` is driven by a signal", path, hint, on_key=True)
 
 
-def try_controls(check: Checker) -> None:
-    """The controls of each keyframe must make a valid scene; those of `initial` are part of the scene itself."""
-    from simcli.spec.batches.worlds import scene_after  # it checks entries, by way of this file
+def try_controls(check: Checker, check_entries: CheckEntries) -> None:
+    """The controls of each keyframe must make a valid scene; those of `initial` are part of the scene itself.
 
+    Args:
+        check: of the scene.
+        check_entries: of those that controls change.
+    """
     for path, value in _written(check):
         if path[0] != "initial":
             faults = Faults()
-            scene_after(check.document, check.spec, check.document.expanded, {path[-1]: value}, faults)
+            scene_after(check.document, check.spec, check.document.expanded, {path[-1]: value}, faults, check_entries)
             if faults.errors:
                 first = in_order(faults.errors)[0]
                 check.fault(first.code, first.message, path, first.hint)

@@ -5,6 +5,7 @@ from math import inf
 
 from pydantic import BaseModel
 
+from simcli.spec.batches.worlds import CheckEntries, scene_after
 from simcli.spec.capabilities import solver_fields as capabilities
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.feedback import check_seen
@@ -102,14 +103,16 @@ def fixed_part(steps: tuple[PathStep, ...]) -> str:
     return "" if keys in allowed or any((*keys[:n], "*") in allowed for n in range(1, len(keys) + 1)) else _REST[head]
 
 
-def try_events(check: Checker) -> None:
+def try_events(check: Checker, check_entries: CheckEntries) -> None:
     """Each event must leave a scene that is valid and that the solver supports.
 
     The scene must be sound without its events. Each change is laid over the scene before it, so that an event takes as
     long as what it touches. The scenes after the events stay with the document, for the model.
-    """
-    from simcli.spec.batches.worlds import scene_after  # it checks entries, by way of this file
 
+    Args:
+        check: of the scene.
+        check_entries: of those that an event changes.
+    """
     document, spec, tree = check.document, check.spec, check.document.expanded
     scenes = [spec] * len(spec.events)
     start = spec, tree
@@ -119,7 +122,7 @@ def try_events(check: Checker) -> None:
         for text, value in check.spec.events[index].set.items():
             faults = Faults()
             before = spec
-            spec, tree = scene_after(document, before, tree, {text: value}, faults)
+            spec, tree = scene_after(document, before, tree, {text: value}, faults, check_entries)
             if not faults.errors and not is_alike(before, spec, text):
                 capabilities.check_capabilities(Checker(spec, check.tree, document, faults, set()), structure.tree(spec))
             if faults.errors:

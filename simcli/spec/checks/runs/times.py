@@ -1,4 +1,4 @@
-"""Times."""
+"""Times of a run: whole multiples of the step."""
 
 from simcli.spec.checks.checker import Checker
 

@@ -1,4 +1,4 @@
-"""What the batch declares of several paths: zips, dimensions of the Sobol sequence, correlations, units."""
+"""What the batch declares of several paths: zips, dimensions of the Sobol sequence, correlations, units, worlds."""
 
 from simcli.spec.batches import sobol
 from simcli.spec.batches.batch import SOBOL, sobol_dimensions
@@ -102,3 +102,34 @@ def _check_entries(check: Checker, path: str, vary: VarySpec, at: list) -> None:
             message = f"`{one.value}` is of another kind than `{first.value}`, which `{path}` is varied by too"
             check.fault("SC213", message, [*at, vary.kind, index], "write units of one kind")
             return
+
+
+def fits_worlds(check: Checker, vary: VarySpec, at: list) -> bool:
+    """Whether there are as many entries as worlds; a fault if not."""
+    n = check.spec.batch.n_draws
+    if vary.kind == "list" and len(vary.list) != n:
+        message = f"{len(vary.list)} entries for {n} worlds"
+        check.fault("SC205", message, [*at, "list"], f"write {n} entries, or use `grid`")
+        return False
+    if vary.kind == "from" and len(vary.from_.column.values) < n:
+        message = f"{len(vary.from_.column.values)} worlds of `{vary.from_.file}` for {n} worlds"
+        check.fault("SC205", message, [*at, "from"], "write fewer `worlds`")
+        return False
+    if vary.kind == "from" and len(vary.from_.column.values) > n:
+        message = f"of {len(vary.from_.column.values)} worlds of `{vary.from_.file}` the first {n} are taken"
+        check.fault("SC323", message, [*at, "from"], "leave out `worlds` to take all", severity="warning")
+    return True
+
+
+def check_table_size(check: Checker) -> None:
+    """No more worlds than rows; fewer take the first ones."""
+    batch = check.spec.batch
+    if batch.table is None or not batch.table.read.n_rows or batch.n_draws == batch.table.read.n_rows:
+        return
+    n_rows, n = batch.table.read.n_rows, batch.n_draws
+    where = ["batch", "worlds"] if check.has("batch.worlds") else ["batch", "table", "file"]
+    if n > n_rows:
+        check.fault("SC205", f"{n} worlds, but `{batch.table.file}` has {n_rows} rows", where, f"at most {n_rows}")
+    else:
+        message = f"of {n_rows} rows of `{batch.table.file}` the first {n} are run"
+        check.fault("SC323", message, where, "leave out `worlds` to run all", severity="warning")
