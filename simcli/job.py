@@ -111,8 +111,8 @@ class Job:
         They are those that the scene names, to be written or in what it expects; and the efforts of drives and motions,
         unless it says which are written.
         """
-        from simcli.spec.names.channel_names import canonical, is_on_demand
-        from simcli.spec.names.quantity_patterns import written_quantities
+        from simcli.spec.base.channel_names import canonical, is_on_demand
+        from simcli.spec.lookup.quantity_patterns import written_quantities
 
         default = self.spec.output.quantities is None
         named = (*(self._driven() if default else written_quantities(self.spec)), *(one.channel for one in self.spec.expect))

@@ -130,7 +130,7 @@ def tiers(pytestconfig, tmp_path_factory):
 @pytest.fixture
 def all_supported(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
-    monkeypatch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+    monkeypatch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
 
 
 @pytest.fixture(autouse=True, scope="session")

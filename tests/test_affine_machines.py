@@ -14,7 +14,7 @@ from test_affine_steps import CUBE, G, H, Run
 from simcli.model import build
 from simcli.solvers.affine.programs import STEPS
 from simcli.spec import resolve
-from simcli.spec.checks.mechanism.affine import HOLD_NOTHING
+from simcli.spec.checks.solver_rules import HOLD_NOTHING
 from simcli.spec.resolve import warnings
 
 CLOSE = 1e-6  # relative: what joints of 100 m / dt^2 give, and the strain of the cubes

@@ -53,7 +53,7 @@ APART = "contact: {exclude: [[a_ball, a_capsule]], pairs: [{a: a_ball/it, b: a_b
 def bench(tmp_path_factory):
     """Six bodies of one shape each, and ground."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES}, APART)
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N, NEAR, give=GIVE)

@@ -18,7 +18,7 @@ from simcli.cli.process import run_command
 from simcli.errors import SceneError
 from simcli.kernels.device.runtime import live_device
 from simcli.solvers import SOLVERS
-from simcli.spec.forces import BushingForce
+from simcli.spec.schema.forces import BushingForce
 
 G = 9.81
 STIFFNESS, TURNING = np.array([900.0, 400.0, 250.0]), np.array([18.0, 8.0, 5.0])

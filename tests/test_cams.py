@@ -25,7 +25,7 @@ from simcli.exchange.writing.exporting import export_scene
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 
 G, TIME = 9.81, 0.4
 RISE, TURN = Polynomial([0.1, 0.2, -0.15, 0.05, 0.03]), Polynomial([0.2, -1.5, 0.8])  # of the slider; of the wheel by it

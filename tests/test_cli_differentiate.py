@@ -21,7 +21,7 @@ import simcli as package
 from simcli.errors import Exit
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
 from simcli.pipeline import build_model, read_scene
-from simcli.spec.names.dofs import ROWS_ONLY
+from simcli.spec.base.dofs import ROWS_ONLY
 
 pytestmark = pytest.mark.usefixtures('scalar_code')
 

@@ -27,7 +27,7 @@ from simcli.kernels.language import kernel_cache, ti
 from simcli.kernels.language.backend import Origin, _stderr_caught, kernels_noted
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import open_trajectory
-from simcli.spec.document.held_files import HeldPath
+from simcli.spec.base.scene_files import HeldPath
 
 # An event in the midst: the tables change by kernels of their own.
 SCENE = """

@@ -41,7 +41,7 @@ IDENTITY = np.array((0.0, 0, 0, 0, 0, 0, 1))
 def bench(tmp_path_factory):
     """Bodies a and b with a shape of each kind, and a plane."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {capacity: 400}\n")
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N)
@@ -321,7 +321,7 @@ def bench_of_lines(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     (folder / "cube.obj").write_text(CUBE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         shapes = {name: text for name, (text, *_) in LYING.items()}
         world = {name: terrain(heights, (4, 4)) for name, (heights, _) in CRESTS.items()}
         model = read_model(folder, scene(world, {"a": shapes, "b": shapes}))
@@ -441,7 +441,7 @@ EXACT_GAPS = (1e-3, 1e-6, 0.0, -1e-9, -1e-5, -1e-3)  # [m]
 def bench_of_exact(tmp_path_factory):
     """All shapes in two bodies."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         model = read_model(tmp_path_factory.mktemp("scene"), scene({}, {"a": SHAPES, "b": SHAPES}))
     bench = Bench(model, live_device(), 8 * len(EXACT_GAPS))
     yield bench

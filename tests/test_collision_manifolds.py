@@ -36,7 +36,7 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     (folder / "cube.obj").write_text(CUBE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         model = read_model(folder, scene({"ground": "{type: plane}"}, {"a": LOWER, "b": UPPER}))
     bench = Bench(model, live_device(), 1)
     yield bench
@@ -209,7 +209,7 @@ def crowded(tmp_path_factory):
     """Three balls on a plane, and room for two contacts."""
     balls = {name: {"s": "{type: sphere, radius: 0.1}"} for name in "abc"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, balls, "contact: {capacity: 2}\n")
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), 5)

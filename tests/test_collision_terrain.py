@@ -40,7 +40,7 @@ QUARTER = np.pi / 2
 def bench(tmp_path_factory):
     """All terrains in the world, and a body with a shape of each kind."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         world = {name: terrain(z, SIZE) for name, z in HEIGHTS.items()}
         model = read_model(tmp_path_factory.mktemp("scene"), scene(world, {"b": SHAPES}))
     bench = Bench(model, live_device(), N)

@@ -17,8 +17,7 @@ from simcli.model import build_worlds
 from simcli.model.closure import loop_problem, newton
 from simcli.model.joints import links
 from simcli.model.phases import build_phases
-from simcli.spec import resolve
-from simcli.spec.batches import passes
+from simcli.spec import passes, resolve
 from simcli.spec.values.varied import DivergedError, Varied
 
 MACHINE = """

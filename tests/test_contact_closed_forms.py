@@ -24,7 +24,7 @@ from support.runs import committed, differing, worlds_of
 from support.tiers import covered, in_turns
 
 import simcli
-from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 DURATION = 2.0  # [s]

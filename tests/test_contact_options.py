@@ -23,7 +23,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.process import run_command
 from simcli.errors import Exit, SceneError
 from simcli.spec import load_document, resolve
-from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HEAD = """\
@@ -165,7 +165,7 @@ def test_later_pairs_win(tmp_path):
 
 
 def test_a_solver_without_contact_refuses_what_is_said_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("simcli.spec.capabilities.solver_fields.CONTACT", frozenset())
+    monkeypatch.setattr("simcli.spec.checks.solver_fields.CONTACT", frozenset())
     quiet = "contact: {enabled: false}\n"
     with pytest.raises(SceneError) as caught:
         scene(tmp_path, HEAD + quiet + options("generalized", passes=3) + "output: {channels: [contacts]}\n")

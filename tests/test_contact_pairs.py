@@ -29,8 +29,8 @@ from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables.model import ShapeKind
 from simcli.solvers import SOLVERS
 from simcli.spec import resolve
-from simcli.spec.names import dofs
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.base import dofs
+from simcli.spec.lookup.structure import WORLD_NAME
 
 BALL = "{type: sphere, radius: 0.1}"
 

@@ -22,13 +22,13 @@ from simcli.errors import Exit, SceneError
 from simcli.model import build
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.spec import resolve
+from simcli.spec.base import dofs
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, ON_DEMAND, SCALARS, of_group
+from simcli.spec.base.patterns import matching
 from simcli.spec.faults.codes import over
 from simcli.spec.loading import load_document
-from simcli.spec.manual.keys import fields
-from simcli.spec.manual.reference import overview, places_of, section
-from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import CHANNEL_GROUPS, ON_DEMAND, SCALARS, of_group
-from simcli.spec.names.patterns import matching
+from simcli.spec.lookup.keys import fields
+from simcli.spec.lookup.reference import overview, places_of, section
 from simcli.spec.schema.body import BodySpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import AUTHORING, SceneSpec

@@ -22,7 +22,7 @@ from simcli import pipeline
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.solvers import SOLVERS as DRIVE_EFFORTS_SOLVERS
-from simcli.spec.forces import FORCES
+from simcli.spec.schema.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 pytestmark = pytest.mark.usefixtures('scalar_code')

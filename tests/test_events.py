@@ -312,7 +312,7 @@ def test_an_event_after_the_end_is_a_warning():
 
 def test_changes_of_structure_that_slip_through_are_refused(monkeypatch):
     """The guard behind the list of paths: whatever changes another table than it may."""
-    monkeypatch.setattr("simcli.spec.checks.runs.events.fixed_part", lambda steps: "")
+    monkeypatch.setattr("simcli.spec.checks.events.fixed_part", lambda steps: "")
     found = faults_of("      bodies.arm.mass: 3\n", WIRED + "events:\n  - at: 0.01\n    set:\n")
     assert [(code, line) for code, line, _ in found] == [("SC316", 0)]
     assert "bodies.mass" in found[0][2]
@@ -364,7 +364,7 @@ def test_models_of_phases_are_those_built_one_by_one():
 def test_events_that_change_numbers_share_the_work(monkeypatch):
     """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
     from simcli.model import phases
-    from simcli.spec.capabilities import solver_fields as capabilities
+    from simcli.spec.checks import solver_fields as capabilities
 
     calls = {"check_capabilities": 0, "build_together": 0, "build_worlds": 0}
 

@@ -23,9 +23,9 @@ from simcli.model.from_scene import build, build_worlds
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec.document.resolved_yaml import to_yaml
 from simcli.spec.loading import document_of_text
 from simcli.spec.resolve import resolve
-from simcli.spec.resolved import to_yaml
 from simcli.spec.schema.run_sections import OutputSpec
 
 CLOSE = 1e-15  # [m] and of unit quaternions: a few roundings

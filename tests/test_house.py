@@ -30,7 +30,7 @@ import simcli.kernels
 import simcli.solvers
 from simcli.kernels.language import source_text, ti
 from simcli.kernels.language.internals import kernel_impl
-from simcli.spec.forces import FORCES
+from simcli.spec.schema.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HOUSE = Path(simcli.__file__).parent

@@ -10,7 +10,7 @@ from support.forward import Runner
 from support.runs import committed, differing, worlds_of
 
 from simcli.solvers.tree.programs import MOVES
-from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 NODES = sorted(MOVES)

@@ -27,7 +27,7 @@ from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.spec import resolve
-from simcli.spec.names.sensor_types import SENSOR_TYPES
+from simcli.spec.base.sensor_types import SENSOR_TYPES
 
 mujoco = pytest.importorskip("mujoco")
 SAME = 1e-8  # [m] after 0.1 s by rk4 of 1 ms

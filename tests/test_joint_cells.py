@@ -40,9 +40,9 @@ from simcli.model.phases import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
-from simcli.spec.capabilities.drives import READS
-from simcli.spec.capabilities.joint_fields import JOINTS
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
+from simcli.spec.checks.drives import READS
+from simcli.spec.checks.joint_fields import JOINTS
 
 H, STEPS = 2e-3, 30  # [s], step, and how many
 SEEN = 1e-7  # [m, rad, m/s, rad/s]: far above rounding, far below what the values of the cells do in these steps
@@ -295,7 +295,7 @@ def in_house(house, *words):
 
 
 # Files that may name several joint types in one list: the list itself, and what each solver can do with them.
-OF_TYPES = {"joint_types.py", "spec/capabilities/joint_fields.py"}
+OF_TYPES = {"joint_types.py", "spec/checks/joint_fields.py"}
 
 
 def type_lists(tree):

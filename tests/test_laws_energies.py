@@ -36,7 +36,7 @@ from simcli.kernels.rows.coordinate_laws import (
 from simcli.model.tables.start_tables import Beginning
 from simcli.solvers import SOLVERS
 from simcli.solvers.rows.active_set import NEWTON_CHOICES
-from simcli.spec.capabilities.joint_fields import JOINTS, SUPPORTED_FIELDS
+from simcli.spec.checks.joint_fields import JOINTS, SUPPORTED_FIELDS
 from simcli.spec.schema.scene import GeneralizedSolver
 
 START = 0.5  # [rad]

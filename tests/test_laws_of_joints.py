@@ -15,7 +15,7 @@ from support.scenes import scene
 import simcli as package
 from simcli.errors import SceneError
 from simcli.spec import resolve
-from simcli.spec.capabilities.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
+from simcli.spec.checks.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
 
 HONOURED = JOINTS["generalized"]
 DT, COARSE = 1e-3, 5e-3  # [s]

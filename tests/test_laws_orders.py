@@ -32,7 +32,7 @@ from simcli.model import build_worlds
 from simcli.model.constraints.stiff_damping import stiff_damping
 from simcli.pipeline import Request, build_model, prepare, read_scene
 from simcli.spec.auto import FIRST_CHOICE
-from simcli.spec.capabilities.joint_fields import JOINTS
+from simcli.spec.checks.joint_fields import JOINTS
 
 FRAMES = 8
 SMOOTH_SPAN, COUNTS = 0.24, (24, 48, 96)  # [s], steps: no law switches before HIT = 0.327 s, 0.3 s or 1/6 s, but bumps

@@ -51,7 +51,7 @@ def with_margin(margin):
 def crowds(tmp_path_factory):
     """Random poses, the contacts of all pairs without margins, and with margins all of them, and those that touch."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.capabilities.solver_fields.check_capabilities", lambda check, tree: None)
+        patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         plain = {"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {CAPACITY}"
         inflated = {"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)}
         scenes = [plain, (*inflated, "contact: {CAPACITY}"),

@@ -20,8 +20,8 @@ from simcli.records.integrity.bits import differing_bits
 from simcli.records.integrity.verification import verify
 from simcli.records.reading.named import MeasuresByName, UnknownNameError
 from simcli.solvers import SOLVERS
+from simcli.spec.base.channel_names import REDUCTIONS
 from simcli.spec.loading import document_of_text
-from simcli.spec.names.reductions import REDUCTIONS
 from simcli.spec.resolve import resolve, warnings
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 

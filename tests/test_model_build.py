@@ -12,8 +12,7 @@ from simcli.model import build, build_worlds
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.param_units import param_unit
 from simcli.model.tables.model import WORLD, DriveMode, JointKind, Model
-from simcli.spec import resolve
-from simcli.spec.batches import passes
+from simcli.spec import passes, resolve
 
 EXACT = 1e-14
 MASS = "mass: 1, inertia: {diag: [0.1, 0.2, 0.25]}"

@@ -22,7 +22,7 @@ from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.mechanism import JointInput, Mechanism
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import WORLD, ShapeKind
-from simcli.spec.checks.mechanism import physics
+from simcli.spec.checks import physics
 
 EXACT = 1e-13  # relative, some hundred roundings
 N_TURN, N_PROFILE = 128, 96

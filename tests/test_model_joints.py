@@ -27,7 +27,7 @@ from simcli.model.joints.links import can_invert
 from simcli.model.joints.tree_kinematics import body_poses, dof_inertia
 from simcli.model.tables.model import WORLD, JointKind, LinkKind
 from simcli.spec import resolve
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 
 SEEDS = range(5)
 ROUNDING = 1e-13  # poses of size one to ten through a dozen products

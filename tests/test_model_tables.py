@@ -8,7 +8,7 @@ from simcli.errors import SceneError
 from simcli.model import build, build_worlds
 from simcli.model.tables.model import DriveMode
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 
 EXACT = 1e-14
 MASS = "mass: 1, inertia: {diag: [0.1, 0.2, 0.25]}"

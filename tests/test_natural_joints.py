@@ -29,7 +29,7 @@ from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS as MAP_SOLVERS
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.impulses.solution import stated_contacts
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 
 HELD = 1e-10  # [m, 1], issue 4 asks for 1e-11 of the solver's own; poses pass through a file and a product of three
 PLACED = 1e-9  # [m, 1]: angles of universals lose a digit or two near their singular places

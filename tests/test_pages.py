@@ -40,11 +40,11 @@ from simcli.solvers.base.integrators import GAMMA, RK4_WEIGHTS
 from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.spec import document_of_text, json_schema, load_document
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import find, parse_path, plain
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import find, parse_path, plain
 from simcli.spec.faults import codes
-from simcli.spec.faults.fault_list import Faults
-from simcli.spec.manual.json_schema import DRAFT
+from simcli.spec.lookup.json_schema import DRAFT
 from simcli.spec.values.units import UNITS, dimension_of, unit_fits
 
 ENTRIES = entries()

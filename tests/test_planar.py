@@ -16,7 +16,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables.model import JointKind
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.expansion import planes
+from simcli.spec.lookup import planes
 from simcli.spec.resolve import warnings
 
 EXACT = 1e-12

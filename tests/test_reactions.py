@@ -20,9 +20,9 @@ from support.solver_modes import MODES
 import simcli
 from simcli import rotations as rot
 from simcli.joint_types import Coordinates, types_with
-from simcli.spec.capabilities.joint_fields import JOINTS
+from simcli.spec.base import dofs
+from simcli.spec.checks.joint_fields import JOINTS
 from simcli.spec.loading import document_of_text
-from simcli.spec.names import dofs
 from simcli.spec.schema import scene as schema
 
 RELATIVE = 1e-6  # issue 3; rk4 at 1 ms is good to 1e-9 here

@@ -22,7 +22,7 @@ from simcli import pipeline
 from simcli.errors import Exit, FileError, OutputError
 from simcli.records.integrity.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
 from simcli.records.resume import checkpoint
-from simcli.spec.capabilities import solver_fields as capabilities
+from simcli.spec.checks import solver_fields as capabilities
 from simcli.spec.document.overrides import Override
 
 GRACE = 120.0  # [s] until a child must have got somewhere

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.spec import json_schema, load_document, n_worlds, resolve, resolved_yaml, world_seeds, world_values
+from simcli.spec.batches import sheets
+from simcli.spec.batches.sheets import header_of, sheet_of
 from simcli.spec.document.overrides import VARY, VARY_TABLE, Override
 from simcli.spec.resolve import warnings
-from simcli.spec.samples import sheets
-from simcli.spec.samples.csv_text import ANY, SEPARATORS, CsvError, number_in, table_cells
-from simcli.spec.samples.sheets import header_of, sheet_of
+from simcli.spec.values.csv_tables import ANY, SEPARATORS, CsvError, number_in, table_cells
 
 BASE = """\
 simcli: 1

@@ -14,12 +14,12 @@ from support.sampling import BASE, P_VALUE, column, document, values
 
 from simcli.errors import SceneError
 from simcli.spec import document_of_text, json_schema, n_worlds, resolve, resolved_yaml, world_seeds, world_values
-from simcli.spec.batches import sobol
-from simcli.spec.document.nodes import plain
+from simcli.spec.base.nodes import plain
+from simcli.spec.batches import random_draws
 from simcli.spec.document.overrides import VARY
 from simcli.spec.resolve import warnings
-from simcli.spec.samples import normals, points
 from simcli.spec.schema.batch import OPTIONS, VARY_KINDS, VarySpec
+from simcli.spec.values import sobol
 
 # Of each way one spelling, that is good for two worlds.
 WAYS = {
@@ -130,18 +130,18 @@ def test_points_are_those_of_scipy():
 def test_scrambling_keeps_every_elementary_interval():
     """Two dimensions are a (0, m, 2)-net, and stay one; each dimension is even for every number of points."""
     for seed in range(3):
-        x, y = (np.array(points.scrambled_fractions(seed, name, 64, k)) for k, name in enumerate("xy"))
+        x, y = (np.array(random_draws.scrambled_fractions(seed, name, 64, k)) for k, name in enumerate("xy"))
         for cut in range(7):
             assert set(boxes([x, y], 6, (cut, 6 - cut)).values()) == {1}
-        many = np.array(points.scrambled_fractions(seed, "z", 256, 17))
+        many = np.array(random_draws.scrambled_fractions(seed, "z", 256, 17))
         assert sorted((many * 256).astype(int)) == list(range(256))
-        assert (many[:64] == points.scrambled_fractions(seed, "z", 64, 17)).all()
+        assert (many[:64] == random_draws.scrambled_fractions(seed, "z", 64, 17)).all()
 
 
 def test_scrambling_is_no_shift():
     """Owen: each point is evenly distributed over the seeds, and pairs that share digits go on independently."""
     stats = pytest.importorskip("scipy.stats")
-    draws = np.array([points.scrambled_fractions(seed, "p", 4, 0) for seed in range(800)])
+    draws = np.array([random_draws.scrambled_fractions(seed, "p", 4, 0) for seed in range(800)])
     for k in range(4):
         assert stats.kstest(draws[:, k], "uniform").pvalue > P_VALUE
     bits = lambda x: (x * 2.0**sobol.BITS).astype(np.uint64)  # noqa: E731
@@ -158,9 +158,9 @@ def test_scrambled_points_integrate_better_than_shifted_ones():
         means = []
         for seed in range(40):
             if scrambled:
-                u = points.scrambled_fractions(seed, "p", n, 0)
+                u = random_draws.scrambled_fractions(seed, "p", n, 0)
             else:
-                u = sobol.points(0, n, int(points.random_words(seed, "p", 1, 1)[0]) >> 11)
+                u = sobol.points(0, n, int(random_draws.random_words(seed, "p", 1, 1)[0]) >> 11)
             means.append(np.mean(np.exp(u)) - (math.e - 1))
         return np.sqrt(np.mean(np.square(means)))
 
@@ -195,7 +195,7 @@ def test_latin_hypercube_without_strata_is_one_of_its_worlds(tmp_path):
 
 def test_strata_are_filled_evenly_inside():
     stats = pytest.importorskip("scipy.stats")
-    u = np.array(points.latin_fractions(3, "p", 4000, 40))
+    u = np.array(random_draws.latin_fractions(3, "p", 4000, 40))
     assert stats.kstest(u * 40 % 1.0, "uniform").pvalue > P_VALUE
     order = (u * 40).astype(int).reshape(100, 40)
     assert len({tuple(row) for row in order.tolist()}) == 100  # each block has a permutation of its own
@@ -417,8 +417,8 @@ CUTS = [(None, 1.2), (0.9, None), (0.8, 1.1), (1.3, None), (1.8, 1.85), (None, 0
 @pytest.mark.parametrize(("low", "high"), CUTS)
 def test_truncated_normals(low, high):
     stats = pytest.importorskip("scipy.stats")
-    value = normals.normal_quantiles(1.0, 0.1, low, high)
-    u = np.array(points.even_fractions(5, "p", 4000))
+    value = random_draws.normal_quantiles(1.0, 0.1, low, high)
+    u = np.array(random_draws.even_fractions(5, "p", 4000))
     got = np.array([value(one) for one in u])
     a, b = ((-np.inf if low is None else low) - 1) / 0.1, ((np.inf if high is None else high) - 1) / 0.1
     law = stats.truncnorm(a, b, loc=1.0, scale=0.1)

@@ -24,10 +24,10 @@ from simcli.model.measures import measures_of
 from simcli.records.contents import layout
 from simcli.records.contents.select import selection
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml
-from simcli.spec.names.channel_names import CHANNEL_GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split_name
-from simcli.spec.names.patterns import fits, matching, wanted
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split_name
+from simcli.spec.base.patterns import fits, matching, wanted
 from simcli.spec.resolve import warnings
-from simcli.spec.schema.select import SelectSpec
+from simcli.spec.schema.run_sections import SelectSpec
 
 NAMES = ("base", "left/arm", "left/arm2", "right/arm", "arm", "left/hand/finger", "finger", "Arm")
 PATTERNS = ("*", "arm", "arm*", "left/*", "*/arm", "?rm", "[bf]*", "fing?r", "nothing", "left", "ar", "*/*/*", "ARM", "Arm")

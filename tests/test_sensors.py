@@ -13,7 +13,7 @@ import simcli
 from simcli.errors import SceneError
 from simcli.pipeline import build_model
 from simcli.spec import resolve
-from simcli.spec.names.sensor_types import SENSOR_TYPES
+from simcli.spec.base.sensor_types import SENSOR_TYPES
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 # A chain of three bodies on the world, and one that flies.

@@ -11,8 +11,8 @@ from simcli.model import build, build_worlds
 from simcli.model.signals.csv_table import read_csv
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.loading import load_document
-from simcli.spec.signals import order
-from simcli.spec.signals.signal import SignalSpec
+from simcli.spec.lookup import signal_uses
+from simcli.spec.schema.signals import SignalSpec
 
 ROUNDING = 1e-14
 BASE = """
@@ -170,15 +170,15 @@ def test_times_that_do_not_rise_are_one_fault(count):
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_long_chain_of_signals_is_ordered_by_one_look_at_each(turned, monkeypatch):
     n, looks = 400, []
-    look = order.signals_of_feedback
-    monkeypatch.setattr(order, "signals_of_feedback", lambda signal: looks.append(0) or look(signal))
+    look = signal_uses.signals_of_feedback
+    monkeypatch.setattr(signal_uses, "signals_of_feedback", lambda signal: looks.append(0) or look(signal))
     chain = {f"s{k}": SignalSpec(expression=f"{{signal.s{k - 1}}} + 1" if k else "{time}") for k in range(n)}
     signals = dict(reversed(chain.items())) if turned else chain
-    assert order.order_of_feedback(signals) == list(chain)
-    assert order.circle_of_feedback(signals) == []
+    assert signal_uses.order_of_feedback(signals) == list(chain)
+    assert signal_uses.circle_of_feedback(signals) == []
     assert len(looks) <= 2 * n
     closed = {**signals, "s0": SignalSpec(expression=f"{{signal.s{n - 1}}}")}
-    assert len(order.circle_of_feedback(closed)) == n + 1
+    assert len(signal_uses.circle_of_feedback(closed)) == n + 1
     assert len(looks) <= 4 * n
 
 

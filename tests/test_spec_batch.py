@@ -10,14 +10,14 @@ import pytest
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve, world_seeds, world_values
-from simcli.spec.batches import sobol
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Mark, plain
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import Mark, plain
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import HeldScene
 from simcli.spec.document.vary_option import spread_values
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.loading import load_held
+from simcli.spec.values import sobol
 
 BASE = """\
 simcli: 1

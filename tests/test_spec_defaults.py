@@ -19,13 +19,13 @@ from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.spec import document_of_text, resolve
 from simcli.spec.auto import FIRST_CHOICE, SECOND
-from simcli.spec.capabilities.solver_fields import BUILT, CHOICES
+from simcli.spec.checks.solver_fields import BUILT, CHOICES
+from simcli.spec.document.resolved_yaml import to_yaml
 from simcli.spec.faults import hints
 from simcli.spec.faults.synonyms import KEYS, NOT_HERE, VALUES, value_meant
-from simcli.spec.manual.keys import fields as fields_of_synonyms
-from simcli.spec.manual.keys import known_keys, parts_at
+from simcli.spec.lookup.keys import fields as fields_of_synonyms
+from simcli.spec.lookup.keys import known_keys, parts_at
 from simcli.spec.resolve import warnings, why_integrator
-from simcli.spec.resolved import to_yaml
 from simcli.spec.schema.scene import SceneSpec
 
 BODIES = """

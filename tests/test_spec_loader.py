@@ -7,10 +7,10 @@ import pytest
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import find, plain
+from simcli.spec.base.text import decode
 from simcli.spec.document.loader import MAX_ALIASES, parse_text
-from simcli.spec.document.nodes import find, plain
-from simcli.spec.document.text import decode
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.loading import document_of_text
 
 QUICK = 2.0  # s, an attack must be refused within

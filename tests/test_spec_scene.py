@@ -13,9 +13,9 @@ from support.all_keys import BODY, HEAD, ROUNDING, codes, document, resolve_igno
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml
+from simcli.spec.base import dofs
+from simcli.spec.base.fault_list import Faults
 from simcli.spec.document.loader import parse_text
-from simcli.spec.faults.fault_list import Faults
-from simcli.spec.names import dofs
 from simcli.spec.resolve import warnings
 
 SHIPPED = sorted([*Path("scenes").glob("*.yaml"), *Path("simcli/docs").glob("[bt]*s/*.yaml")])  # bundles, templates

@@ -21,10 +21,10 @@ from simcli.spec import document_of_text as document_of_text_of_hostile
 from simcli.spec import load_document
 from simcli.spec import resolve as resolve_of_expanded
 from simcli.spec import resolve as resolve_of_hostile
+from simcli.spec.base.fault_list import Faults
 from simcli.spec.faults.diagnostics import render_faults
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.loading import document_of_text
-from simcli.spec.names import structure
+from simcli.spec.lookup import structure
 from simcli.spec.resolve import resolve
 from simcli.spec.schema.scene import TITLE_PATTERN, title_of_stem
 
@@ -333,7 +333,7 @@ def test_sections_of_every_kind(tmp_path, section, value):
 @pytest.mark.parametrize("value", ["", "x", "1", "true", "[]", "{}", "[1]", "{a: 1}", "1e300", "-1", "$a", "a/b"])
 def test_every_key_with_every_kind_of_value(tmp_path, value):
     """All keys of bodies, joints and forces at once, each with a value that few of them take."""
-    from simcli.spec.manual.keys import known_keys
+    from simcli.spec.lookup.keys import known_keys
 
     lines = ["simcli: 1", "bodies: {w: " + BODY + "}", "x: 1"]
     for section, fixed in (("bodies", {}), ("joints", {"type": "revolute"}), ("forces", {"type": "spring"})):

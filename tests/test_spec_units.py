@@ -17,10 +17,11 @@ from support.scenes import faults_of, scene
 
 from simcli.errors import SceneError
 from simcli.spec import resolve
-from simcli.spec.capabilities import joint_fields
-from simcli.spec.capabilities.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
-from simcli.spec.names import dofs, structure
-from simcli.spec.names.channel_names import pattern
+from simcli.spec.base import dofs
+from simcli.spec.base.channel_names import pattern
+from simcli.spec.checks import joint_fields
+from simcli.spec.checks.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
+from simcli.spec.lookup import structure
 from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
 from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, si_unit, to_si
 

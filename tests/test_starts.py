@@ -21,7 +21,7 @@ from simcli.model.unread import unread_paths, unread_sets, unread_varied
 from simcli.pipeline import build_model, read_scene
 from simcli.pipeline.scenes import build_run
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
+from simcli.spec.checks.solver_fields import JOINT_ENERGIES
 from simcli.spec.document.overrides import VARY, Override
 from simcli.spec.expansion.starts import STATES
 from simcli.spec.loading import load_document

@@ -9,7 +9,7 @@ from support.runs import SWING
 import simcli
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, FileError, SceneError, UsageError
-from simcli.spec.names.sweep_columns import OWN_COLUMNS
+from simcli.spec.schema.sweep import OWN_COLUMNS
 from simcli.sweeps.planning import names, sizes
 from simcli.sweeps.planning.forecast import forecast
 from simcli.sweeps.planning.plan import plan_of

@@ -64,7 +64,7 @@ def test_what_nobody_has_touched_is_told():
 
 
 def test_every_field_and_force_has_a_line_in_the_notes():
-    from simcli.spec.capabilities.joint_fields import SUPPORTED_FIELDS
+    from simcli.spec.checks.joint_fields import SUPPORTED_FIELDS
 
     assert set(touched.LAWS) == set(SUPPORTED_FIELDS)
     assert set(touched.FORCES) == {note[1] for note in touched.wanted() if note[0] == "force"}

@@ -35,7 +35,7 @@ from simcli.records.contents.select import selection
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.schema.look import rgb
+from simcli.spec.schema.shape import rgb
 from simcli.view.motion import motion_of_model, motion_of_run, start_poses
 from simcli.view.page import quantised
 from simcli.view.page.content import Content

@@ -21,7 +21,7 @@ from simcli.model.from_scene import build
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import model_arrays
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.schema.look import COLOURS, rgb
+from simcli.spec.schema.shape import COLOURS, rgb
 from simcli.view.drawing import palette
 from simcli.view.drawing.scene import drawing_of
 from simcli.view.motion import bounds, camera_of

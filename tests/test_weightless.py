@@ -19,8 +19,8 @@ import simcli as package
 from simcli.errors import Exit
 from simcli.solvers import SOLVERS as MASSLESS_BODIES_SOLVERS
 from simcli.solvers.base.integrators import STAGES
-from simcli.spec.capabilities.joint_fields import JOINTS
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
+from simcli.spec.checks.joint_fields import JOINTS
 
 pytestmark = pytest.mark.usefixtures('scalar_code')
 

@@ -6,7 +6,7 @@
     body.upper.position             position, orientation, velocity, angular_velocity of a body, stretch of an affine one
     point.upper/tip.position        position, velocity of a named point
 
-Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec/names/patterns.py`),
+Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec/base/patterns.py`),
 so that `joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.records.contents.layout import OF_BODIES
-from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split_name
+from simcli.spec.base.channel_names import SCALARS, canonical, is_on_demand, split_name
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -129,7 +129,7 @@ def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
 
 def matches_channel(channel: str, pattern: str) -> bool:
     """True if a pattern means a channel: as a whole, or by group, subject and quantity."""
-    from simcli.spec.names.patterns import fits
+    from simcli.spec.base.patterns import fits
 
     if fnmatchcase(channel, pattern):
         return True

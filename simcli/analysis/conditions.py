@@ -15,7 +15,7 @@ import numpy as np
 
 from simcli.analysis.condition_texts import Written, refuse_bare_names, with_units_in_braces, written_number
 from simcli.errors import UsageError
-from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
 

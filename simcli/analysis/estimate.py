@@ -14,8 +14,8 @@ from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays
 from simcli.records.contents.select import selection
 from simcli.records.writing.ring import LIMIT_BYTES
-from simcli.spec.batches.passes import MOST_ALONE
-from simcli.spec.resolved import to_yaml
+from simcli.spec.document.resolved_yaml import to_yaml
+from simcli.spec.passes import MOST_ALONE
 
 # Measured on small scenes: what a file and a process take before the first frame.
 FILE_OVERHEAD = 130_000  # [B], headers of some 160 datasets and their attributes

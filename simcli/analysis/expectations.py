@@ -14,7 +14,7 @@ import numpy as np
 from simcli.analysis.channels import ChannelSource, locate_channel
 from simcli.errors import UsageError
 from simcli.model.snapshot import Status
-from simcli.spec.names.channel_names import is_on_demand, split_name
+from simcli.spec.base.channel_names import is_on_demand, split_name
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 _FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole

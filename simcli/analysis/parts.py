@@ -18,7 +18,7 @@ from simcli.records.drafts import claim_path, refuse_overwrite
 from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
 from simcli.records.resume.lock import is_being_written
-from simcli.spec.names.patterns import matching
+from simcli.spec.base.patterns import matching
 
 _LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded
 _BATCH = "batch."  # keys of a scene that say how its worlds are drawn, and may differ between the parts

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from simcli.errors import UsageError
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 _MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
@@ -279,7 +279,7 @@ def parse_worlds(text: str | None) -> list[int]:
     Raises:
         UsageError: the text is none of these, a range goes backwards, or no batch has so many worlds.
     """
-    from simcli.spec.samples.columns import MAX_WORLDS
+    from simcli.spec.values.csv_tables import MAX_WORLDS
 
     if text is None:
         return [0]

@@ -20,7 +20,7 @@ from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun
 from simcli.spec.loading import load_document, load_held
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 _FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.exchange.mechanism import SourceLink
-from simcli.spec.checks.mechanism.physics import TRIANGLE, VANISHING
+from simcli.spec.checks.physics import TRIANGLE, VANISHING
 
 
 def fault_of(link: SourceLink) -> str:

@@ -4,7 +4,7 @@ What a user adds is in the layer `default` and touches all of them.
 """
 
 from simcli.exchange.mechanism import SourceModel, SourceShape
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
 ALL_BITS = 0xFFFF  # of a mask that is not written

@@ -7,7 +7,7 @@ beyond a joint has mass, the joint is held where it is, because no force says ho
 
 from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, in_outer_axes
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _PARTS = ("axis", "dynamics", "initial_position", "limit", "mimic")  # elements of joints that move
 _LUMPED = "has no mass: it is the point `{point}` of `{link}`"

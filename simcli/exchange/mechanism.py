@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.spec.names import dofs
-from simcli.spec.names.parting import Link, Parting, part_bodies
+from simcli.spec.base import dofs
+from simcli.spec.lookup.parting import Link, Parting, part_bodies
 
 MODEL_LAYER = "model"  # of the shapes of a model that does not touch itself
 _CLEAN = 15  # significant digits of numbers that were computed: one less than a double has

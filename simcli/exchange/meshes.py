@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import MeshError, read_mesh
-from simcli.spec.document.text import MAX_BYTES
+from simcli.spec.base.text import MAX_BYTES
 
 _PACKAGE, _MODEL, _FILE = "package://", "model://", "file://"
 MESH_SUFFIXES = (".obj", ".stl")

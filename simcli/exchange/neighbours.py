@@ -5,7 +5,7 @@ the world parts nothing, so that the scene excludes the pairs that the joint of 
 """
 
 from simcli.exchange.mechanism import SourceModel, SourceShape
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 
 def part_neighbours(mechanism: SourceModel) -> None:

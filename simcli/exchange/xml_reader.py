@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from simcli.errors import FileError
-from simcli.spec.document.text import MAX_BYTES
+from simcli.spec.base.text import MAX_BYTES
 
 DEEPEST = 200  # elements within each other
 _CHUNK = 2**16

@@ -13,7 +13,7 @@ from simcli.model.constraints.mobility import bilateral_rows, loop_ranks
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.joints.selection import choose_selection, owners
 from simcli.model.tables.model import WORLD, JointKind, Model
-from simcli.spec.names.patterns import Pattern
+from simcli.spec.base.patterns import Pattern
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 

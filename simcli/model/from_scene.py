@@ -45,7 +45,7 @@ from simcli.model.tables.join import join
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.worlds import Worlds, worlds_of
 from simcli.spec import resolve
-from simcli.spec.batches.batch import (
+from simcli.spec.batches.world_values import (
     PathColumn,
     n_worlds,
     path_column,
@@ -54,10 +54,10 @@ from simcli.spec.batches.batch import (
     world_columns,
     world_seeds,
 )
-from simcli.spec.batches.passes import ScenePass, passes_of
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, plane_normal
-from simcli.spec.names import structure
+from simcli.spec.lookup import structure
+from simcli.spec.lookup.planes import AXES, NORMAL_INDEX, plane_normal
+from simcli.spec.passes import ScenePass, passes_of
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
 

@@ -10,8 +10,8 @@ from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.selection import owners, walk
 from simcli.model.joints.topology import Step
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.patterns import Pattern, listed, matching, wanted
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.base.patterns import Pattern, listed, matching, wanted
 
 ELSEWHERE = -2  # a body that is not of the articulation
 
@@ -23,7 +23,7 @@ class Filters:
     Names are matched, in the first articulation, relative to the path that all of its names share, else in full.
 
     Attributes:
-        include_joints, exclude_joints, include_links, exclude_links: patterns (`spec/names/patterns.py`).
+        include_joints, exclude_joints, include_links, exclude_links: patterns (`spec/base/patterns.py`).
         include_joint_types, exclude_joint_types: JointKind, their numbers or names as scenes spell them.
         loops: joints that close loops are shown too.
     """

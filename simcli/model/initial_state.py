@@ -13,10 +13,10 @@ from simcli.model.joints.links import together
 from simcli.model.joints.mechanism import DOF_DEFAULTS, BodyInput, JointInput
 from simcli.model.tables.model import WORLD, Array, JointKind
 from simcli.model.tables.worlds import Worlds
-from simcli.spec.batches.worlds import tree_with_ranks
+from simcli.spec.base.patterns import matching
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.starts import naming_ranks
-from simcli.spec.names.patterns import matching
+from simcli.spec.expansion.worlds import tree_with_ranks
 from simcli.spec.schema.scene import SceneSpec
 
 AT_REST = (0.0, 0.0, 0.0)

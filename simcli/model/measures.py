@@ -11,10 +11,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from simcli.model.tables.model import WORLD, Model
-from simcli.spec.names.channel_names import SCALARS, split_name
-from simcli.spec.names.sensor_types import SENSOR_TYPES
-from simcli.spec.schema.expect import StopSpec
-from simcli.spec.schema.measure import MeasureSpec
+from simcli.spec.base.channel_names import SCALARS, split_name
+from simcli.spec.base.sensor_types import SENSOR_TYPES
+from simcli.spec.schema.expect import MeasureSpec, StopSpec
 
 LAST_STEP = 2**31 - 1  # where `until` is not written
 NO_BODY = -1  # of a row in world axes

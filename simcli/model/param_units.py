@@ -4,10 +4,10 @@ import re
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from simcli.spec.document.nodes import Scalar, TableNode, find, parse_path, walk_nodes
+from simcli.spec.base import dofs
+from simcli.spec.base.nodes import Scalar, TableNode, find, parse_path, walk_nodes
 from simcli.spec.document.scene_file import Document
-from simcli.spec.names import dofs
-from simcli.spec.names.signal_uses import uses
+from simcli.spec.lookup.signal_uses import uses
 from simcli.spec.schema.batch import VARY_KINDS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.expressions import expression_free

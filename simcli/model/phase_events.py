@@ -16,7 +16,7 @@ from simcli.model.signals.prescribed import SAME_START, prescribed
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, SignalKind
 from simcli.model.tables.table_base import Array
-from simcli.spec.document.nodes import locate
+from simcli.spec.base.nodes import locate
 from simcli.spec.document.scene_file import Document
 from simcli.spec.schema.scene import SceneSpec
 

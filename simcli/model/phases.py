@@ -13,12 +13,12 @@ from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phase_events import Switched, refuse_jump, with_crossings
 from simcli.model.tables.join import NO_WORLD_AXIS
 from simcli.model.tables.model import Model
-from simcli.spec.batches.batch import PathColumn, n_worlds, path_column, taken_from, value_of_world, world_columns
-from simcli.spec.batches.passes import passes_of
-from simcli.spec.batches.worlds import sections_made_of
-from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
-from simcli.spec.document.nodes import locate
+from simcli.spec.base.nodes import locate
+from simcli.spec.batches.world_values import PathColumn, n_worlds, path_column, taken_from, value_of_world, world_columns
+from simcli.spec.checks.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.worlds import sections_made_of
+from simcli.spec.passes import passes_of
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.varied import values_in_worlds
 

@@ -9,7 +9,7 @@ from simcli.model.joints.topology import depth_first
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.model.tables.sensor_tables import Sensors
 from simcli.model.tables.worlds import Worlds
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
 ENDLESS = 1e30  # [m]

@@ -5,7 +5,7 @@ another. Where no rule here says that nothing reads a value, it is read.
 
     parameters          the values whose expressions name them, through other parameters, defaults and keyframes, too
     starts              what holds of them (spec/expansion/starts.py)
-    signals             those that drive something or are named (spec/names/signal_readers.py)
+    signals             those that drive something or are named (spec/lookup/signal_uses.py)
     materials, pairs    of shapes that can touch, what no entry of `contact.pairs` says (model/bodies/contact_numbers.py)
     shapes              those that can touch, that are looked at, or that give their body its mass
     joints              what acts on joints that are on at some time
@@ -22,19 +22,18 @@ from simcli.model.bodies.contact_numbers import is_material_read, is_pair_read
 from simcli.model.from_scene import build_together
 from simcli.model.phases import EARLY
 from simcli.model.tables.model import WORLD, Model
-from simcli.spec.batches.batch import values_of_world, world_columns
-from simcli.spec.batches.worlds import dependent_leaves, tree_with_ranks
-from simcli.spec.checks.runs.events import events_are_tried, in_time
-from simcli.spec.document.nodes import PathStep, find, locate, parse_path, walk_nodes
+from simcli.spec.base.nodes import PathStep, Rank, find, full_rank, locate, parse_path, walk_nodes
+from simcli.spec.batches.world_values import values_of_world, world_columns
+from simcli.spec.checks.events import events_are_tried, in_time
 from simcli.spec.document.overrides import SET, overridden_path
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION
 from simcli.spec.expansion.keyframes import CONTROLS
 from simcli.spec.expansion.starts import held_nodes, is_of_start
-from simcli.spec.names.signal_readers import signals_read
+from simcli.spec.expansion.worlds import dependent_leaves, tree_with_ranks
+from simcli.spec.lookup.signal_uses import signals_read
 from simcli.spec.resolve import resolve
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.ranks import Rank, full_rank
 
 _SILENT = ("name", "description", "look", "articulations", "keyframes", "params", "simcli")  # sections that no run reads
 _LOOKED_AT = ("events", "measure", "expect", "run", "sensors", "output", "solver", "batch")  # whose words may name shapes

@@ -221,9 +221,9 @@ def _judge(job: Job) -> "list[Verdict]":
 
 def _expected_of_worlds(job: Job) -> list:
     """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
-    from simcli.spec.batches.batch import taken_from, world_columns
-    from simcli.spec.batches.passes import part_of_worlds, passes_of
-    from simcli.spec.batches.worlds import sections_made_of
+    from simcli.spec.batches.world_values import taken_from, world_columns
+    from simcli.spec.expansion.worlds import sections_made_of
+    from simcli.spec.passes import part_of_worlds, passes_of
 
     columns = world_columns(job.spec)
     if "expect" not in sections_made_of(job.document, columns):

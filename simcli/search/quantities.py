@@ -16,7 +16,7 @@ import numpy as np
 from simcli.errors import SceneError, UsageError
 from simcli.search.batches import Batches, SearchStoppedError, measures_alone, set_texts
 from simcli.search.intervals import QUIET, Interval
-from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.base.fault_list import did_you_mean
 
 if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study

@@ -20,10 +20,10 @@ from simcli.model.tables.join import NO_WORLD_AXIS
 from simcli.model.tables.model import Model
 from simcli.model.unread import unread_paths, why_unread
 from simcli.simulation.parameter_columns import ParameterColumns
-from simcli.spec.batches.batch import path_column, taken_from, value_of_world, values_of_world, world_columns
-from simcli.spec.checks.runs.events import fixed_part
-from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import parse_path
+from simcli.spec.base.nodes import parse_path
+from simcli.spec.batches.world_values import path_column, taken_from, value_of_world, values_of_world, world_columns
+from simcli.spec.checks.events import fixed_part
+from simcli.spec.lookup.scene_values import value_at
 from simcli.spec.resolve import resolve_world
 
 _TRIED = (1.01, 0.99)  # factors that show which columns depend on a number, and that a scene may have

@@ -1,4 +1,4 @@
-"""Where a quantity stands in a frame, by the one grammar of names (spec/names/channel_names.py)."""
+"""Where a quantity stands in a frame, by the one grammar of names (spec/base/channel_names.py)."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ from simcli.analysis.worlds.measure_layouts import recorded_columns
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.records.contents.layout import DATASETS, OF_BODIES
-from simcli.spec.names.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
 
 _OF_DOFS = {"q": "q_start", "qd": "qd_start", "qdd": "qd_start", "effort": "qd_start"}
 _OF_BODIES = {

@@ -30,8 +30,8 @@ from simcli.simulation.starts import Starts, gives_all, is_state
 from simcli.solvers.run.host_copy import view_of
 from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
+from simcli.spec.base.channel_names import canonical
 from simcli.spec.document.overrides import Override
-from simcli.spec.names.channel_names import canonical
 
 if TYPE_CHECKING:
     from simcli.kernels.device.dlpack import DeviceView

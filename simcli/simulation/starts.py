@@ -15,8 +15,8 @@ from simcli.model.tables.join import model_of_worlds
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning
 from simcli.simulation.given import fitting_numbers
-from simcli.spec.names.channel_names import canonical, split_name
-from simcli.spec.values.ranks import Rank
+from simcli.spec.base.channel_names import canonical, split_name
+from simcli.spec.base.nodes import Rank
 
 _OF_BODIES = ("position", "orientation", "velocity", "angular_velocity")
 

@@ -9,10 +9,10 @@ So it has where a signal is sampled once a step, which makes the motion one of f
 
 from collections.abc import Iterator
 
-from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.mechanism.motions import jumping_rates
-from simcli.spec.checks.mechanism.touching import switches_contact, touching_pair
-from simcli.spec.names.signal_uses import uses
+from simcli.spec.checks.drives import jumping_rates
+from simcli.spec.checks.geometry import switches_contact, touching_pair
+from simcli.spec.faults.checker import Checker
+from simcli.spec.lookup.signal_uses import uses
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from simcli.errors import Fault, SceneError, Where
-from simcli.spec.document.held_files import HeldPath
+from simcli.spec.base.scene_files import HeldPath
 from simcli.spec.document.overrides import VARY_TABLE, Override, is_of_batch, own_key
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, SceneReader, as_override
 from simcli.spec.resolve import resolve

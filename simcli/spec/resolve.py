@@ -7,22 +7,22 @@ from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.auto import with_integrator
-from simcli.spec.batches.worlds import updated_scene
-from simcli.spec.checks.checker import Checker
+from simcli.spec.base.fault_list import Faults, in_order
+from simcli.spec.base.nodes import Scalar, TableNode, plain, replace
+from simcli.spec.batches.sample_files import with_samples
+from simcli.spec.checks.batch import Resolvers
 from simcli.spec.checks.every_check import check_changes, check_entries, check_spec
-from simcli.spec.checks.runs.batch import Resolvers
-from simcli.spec.document.nodes import Scalar, TableNode, plain, replace
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import expanded, fill_templates
-from simcli.spec.expansion.frames import with_places
+from simcli.spec.expansion.frame_poses import with_places
 from simcli.spec.expansion.starts import with_starts
-from simcli.spec.faults.fault_list import Faults, in_order
+from simcli.spec.expansion.worlds import updated_scene
+from simcli.spec.faults.checker import Checker
 from simcli.spec.faults.mend import Place, first_mends, mended, touched
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.samples.columns import SampleColumns
-from simcli.spec.samples.reading import with_samples
 from simcli.spec.schema.batch import BatchSpec
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.values.csv_tables import SampleColumns
 from simcli.spec.values.joint_units import JointUnits
 
 # Entries of lists that stand in for refused ones, so that the others keep their place; they say nothing.

@@ -18,7 +18,7 @@ from simcli.arguments import (
 from simcli.cores import cores
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
-from simcli.spec.resolved import flow_text
+from simcli.spec.document.resolved_yaml import flow_text
 from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool

@@ -22,7 +22,7 @@ from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import UNTRUSTED
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.spec.names.sweep_columns import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
+from simcli.spec.schema.sweep import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
 from simcli.sweeps.planning.plan import Case, Plan
 
 _WORDS = (*STATUS_WORDS[:-1], "missing")

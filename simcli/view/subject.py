@@ -16,7 +16,7 @@ from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
-from simcli.spec.document.held_files import HeldPath
+from simcli.spec.base.scene_files import HeldPath
 from simcli.spec.document.overrides import Override
 from simcli.view.drawing.parts import Drawing
 from simcli.view.drawing.scene import drawing_of, drawing_of_run

@@ -54,7 +54,7 @@ REVERTS = {
                  "+ GAP) < -1e30:", "discs and far and generalized and -0"),
     "A7": Revert("terrain had normals across its crests", "kernels/collision/terrain.py", "if is_valid and n_edges > 1:",
                  "if is_valid and n_edges > 9:", "crests and generalized and -0"),
-    "A8": Revert("a joint with the world took contact away", "spec/names/parting.py",
+    "A8": Revert("a joint with the world took contact away", "spec/lookup/parting.py",
                  "return WORLD_NAME not in self[:2] and dofs.SAME", "return dofs.SAME", "tether and generalized and -0"),
     "A13": Revert("bdf2 reached back across an impact", "kernels/potentials/potential_terms.py",
                   "push_of(y, w, k, x, y.push.load(w, 2 * k + 1), 1) > 0.0", "y.push.load(w, 2 * k + 1) > 0.0",

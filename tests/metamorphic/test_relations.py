@@ -20,7 +20,7 @@ from metamorphic import relations as by
 from metamorphic.motions import difference, motion_of, skipping_refusals, with_solver
 from metamorphic.relations import Twin
 from metamorphic.written import scene_of
-from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 
 SEEDS = range(4)
 # Maximal coordinates and affine bodies end at a tolerance: 1e-12 m in a step of 1 ms, 0.2 m from where a body turns.

@@ -11,7 +11,7 @@ from metamorphic.mechanisms import floating_pushed, heap, mechanism, planar_loop
 from metamorphic.motions import skipping_refusals, with_solver
 from metamorphic.reverts import REVERTS, ROOT
 from metamorphic.written import scene_of
-from simcli.spec.capabilities.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 
 STEPS, DT = 60, 2e-3  # [1, s]
 KINDS = {"laws": lambda seed: with_laws(mechanism(seed, 4, False), seed), "pushed": floating_pushed,

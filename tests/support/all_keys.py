@@ -2,7 +2,7 @@
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
-from simcli.spec.faults.fault_list import Faults
+from simcli.spec.base.fault_list import Faults
 
 ROUNDING = 1e-14  # of products of a few rotations
 REFUSED = {"SC501"}  # parts of the format that the solvers of this version do not honour

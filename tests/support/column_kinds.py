@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from simcli.spec import json_schema
-from simcli.spec.checks.runs.batch import _FIXED
+from simcli.spec.checks.batch import _FIXED
 
 SCHEMA = json_schema()
 TREES = ("anyOf", "oneOf", "allOf", "prefixItems")  # keywords with a list of schemas

@@ -12,9 +12,9 @@ from itertools import product
 from simcli.errors import SceneError
 from simcli.model.from_scene import build_worlds
 from simcli.spec import resolve
-from simcli.spec.capabilities.drives import READS
+from simcli.spec.base import dofs
+from simcli.spec.checks.drives import READS
 from simcli.spec.loading import document_of_text
-from simcli.spec.names import dofs
 from simcli.spec.resolve import warnings
 from simcli.spec.schema.joint import DriveSpec, JointSpec, LimitSpec
 

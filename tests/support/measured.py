@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from simcli.spec.names.channel_names import split_name
+from simcli.spec.base.channel_names import split_name
 
 
 def quantity(run, spec) -> np.ndarray:

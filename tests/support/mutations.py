@@ -13,8 +13,8 @@ from pathlib import Path
 
 import simcli
 from simcli.spec import load_document
-from simcli.spec.document.nodes import Listing, Mark, Scalar, TableNode, find, walk_nodes
-from simcli.spec.manual.keys import known_keys
+from simcli.spec.base.nodes import Listing, Mark, Scalar, TableNode, find, walk_nodes
+from simcli.spec.lookup.keys import known_keys
 from simcli.spec.values.quantities import is_signal
 
 HOME = Path(simcli.__file__).parent

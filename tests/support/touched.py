@@ -30,7 +30,7 @@ def _has_effort(model) -> bool:
     return _any(model.joint_f) or bool(np.any(model.inputs.column == Driven.JOINT_F))
 
 
-# Whether a model has what a field of joints asks for, by the name of spec/capabilities/joint_fields.py.
+# Whether a model has what a field of joints asks for, by the name of spec/checks/joint_fields.py.
 LAWS: dict[str, Callable] = {
     "limit": lambda m: _is_bounded(m.dofs.limit_lower, m.dofs.limit_upper, m.joints.length),
     "drive": lambda m: _any(m.dofs.drive_mode),
@@ -112,9 +112,9 @@ def wanted() -> set[Note]:
     from simcli.model.bodies.contact_pairs import PAIR_ORDER
     from simcli.model.joints.catalogue import CATALOGUE
     from simcli.model.tables.model import JointKind, ShapeKind
-    from simcli.spec.capabilities.joint_fields import JOINTS
-    from simcli.spec.capabilities.solver_fields import CONTACT
-    from simcli.spec.forces import FORCES as FORCE_SPECS
+    from simcli.spec.checks.joint_fields import JOINTS
+    from simcli.spec.checks.solver_fields import CONTACT
+    from simcli.spec.schema.forces import FORCES as FORCE_SPECS
     from support.solver_modes import MODES
 
     found = {("integrator", *mode) for mode in MODES}

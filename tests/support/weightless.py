@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from simcli.spec.capabilities.joint_fields import JOINTS
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
+from simcli.spec.checks.joint_fields import JOINTS
 from support.closed_loops import bennett
 from support.joint_cells import AXIS, NEEDS
 

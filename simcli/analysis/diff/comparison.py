@@ -18,7 +18,7 @@ from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, na
 from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
 from simcli.errors import UsageError
 from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
-from simcli.spec.names.channel_names import canonical
+from simcli.spec.base.channel_names import canonical
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

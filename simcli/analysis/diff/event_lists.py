@@ -9,7 +9,7 @@ from simcli.analysis.diff.world_pairs import WorldPairs
 from simcli.errors import SceneError
 from simcli.model.snapshot import Event
 from simcli.spec import document_of_text
-from simcli.spec.document.nodes import plain
+from simcli.spec.base.nodes import plain
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

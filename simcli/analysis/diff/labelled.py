@@ -16,7 +16,7 @@ from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.contents.layout import COMPONENTS, DATASETS, OF_BODIES
 from simcli.records.reading.results import ResultAxes
-from simcli.spec.names.channel_names import SCALARS
+from simcli.spec.base.channel_names import SCALARS
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

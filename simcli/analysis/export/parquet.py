@@ -13,7 +13,7 @@ import numpy as np
 from simcli.analysis.export.tables import ExportSeen, Extract, TableHeader, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
-from simcli.spec.samples.sheets import PARQUET_HINT
+from simcli.spec.batches.sheets import PARQUET_HINT
 
 KEPT_BYTES = 1600  # [B] for a column of a row group, measured
 

@@ -10,7 +10,7 @@ from simcli.model.groups import Filters, find_group
 from simcli.model.joints.selection import BodyFlags
 from simcli.model.joints.state import State
 from simcli.model.tables.model import Array, JointKind, Model
-from simcli.spec.names.patterns import Pattern
+from simcli.spec.base.patterns import Pattern
 
 
 class ArticulationView(ViewData):

@@ -9,7 +9,7 @@ from simcli.analysis.channels import Channel
 from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
 from simcli.records.marks import MARK, PNG_KEY
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120

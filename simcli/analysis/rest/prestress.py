@@ -22,8 +22,8 @@ from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, s
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
 from simcli.model.tables.model import Array, Model
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.patterns import matching
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.base.patterns import matching
 
 _SHORT = 1e-12  # [m], a spring without length pulls nowhere
 _GROUP = "forces"

@@ -6,9 +6,9 @@ from simcli.model.measures import NORM, Measures
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, coordinate_units
 from simcli.records.contents.measures import MeasureLayout
-from simcli.spec.names.channel_names import kind_of, split_name
-from simcli.spec.names.sensor_types import SENSOR_TYPES
-from simcli.spec.schema.measure import MeasureSpec
+from simcli.spec.base.channel_names import kind_of, split_name
+from simcli.spec.base.sensor_types import SENSOR_TYPES
+from simcli.spec.schema.expect import MeasureSpec
 
 _QUATERNION = ("x", "y", "z", "w")
 # Units of quantities, by `kind_of`.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from simcli.analysis.export.csv_text import cell
 from simcli.analysis.export.parquet import pyarrow_of
 from simcli.records.drafts import drafted, written
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable

@@ -29,9 +29,9 @@ from simcli.analysis.channels import check_worlds
 from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name
-from simcli.spec.names.patterns import matching
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.base.patterns import matching
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

@@ -21,7 +21,7 @@ from simcli.cli.mechanics.statics import (
 from simcli.cli.options import JsonFlag, Replace, ScenePath, SetValues, output_option
 from simcli.cli.search.searching import in_unit, set_line
 from simcli.errors import Exit, UsageError
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study

@@ -59,7 +59,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
-    from simcli.spec.forces.spring import SpringForce
+    from simcli.spec.schema.forces import SpringForce
 
     if stable and not searches:
         raise UsageError("--stable searches, and --at initial does not: give one of them")

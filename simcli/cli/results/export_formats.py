@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 
 class _Format(NamedTuple):

@@ -5,8 +5,8 @@ from math import isnan
 from simcli.errors import Fault, SceneError
 from simcli.model.bodies.contact_pairs import idle_shapes
 from simcli.model.bodies.overlaps import find_cuts, find_overlaps
-from simcli.spec.document.nodes import find
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.base.nodes import find
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _MOST_WORLDS = 256  # of a batch that are looked at
 _SHOWN = 5  # names in a message

@@ -92,7 +92,7 @@ def _pages() -> dict[str, str]:
     """Every page by its topic, as Markdown, in the order of reading."""
     from importlib.resources import files
 
-    from simcli.spec.manual.reference import overview
+    from simcli.spec.lookup.reference import overview
 
     folder = files("simcli").joinpath("docs")
     written = {
@@ -108,7 +108,7 @@ def _pages() -> dict[str, str]:
 def _of_a_key(topic: str, pages: dict[str, str]) -> str:
     from difflib import get_close_matches
 
-    from simcli.spec.manual.reference import section
+    from simcli.spec.lookup.reference import section
     from simcli.spec.schema.scene import AUTHORING, SceneSpec
 
     try:
@@ -122,7 +122,7 @@ def _of_a_key(topic: str, pages: dict[str, str]) -> str:
 
 def _of_a_word(word: str, pages: dict[str, str]) -> str:
     """The sections of the keys that a word names wherever they stand, and the headings that contain it; "" without any."""
-    from simcli.spec.manual.reference import places_of, section
+    from simcli.spec.lookup.reference import places_of, section
 
     places = [f"{word}s"] if f"{word}s" in places_of(f"{word}s") else places_of(word)  # a section comes before a key
     near = [place for place in places if place.count(".") == places[0].count(".")]

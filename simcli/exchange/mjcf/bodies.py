@@ -21,7 +21,7 @@ from simcli.exchange.mechanism import (
 )
 from simcli.exchange.mjcf.source import MjcfSource, compiler_word, rotors_of
 from simcli.exchange.naming import GivenNames
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _TYPES = {BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}

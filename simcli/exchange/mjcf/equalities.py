@@ -8,7 +8,7 @@ from simcli.exchange.mechanism import SourceFrame, SourceJoint, clean_numbers
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
 from simcli.exchange.mjcf.bodies import JointPlace, frame_of
 from simcli.exchange.mjcf.source import MjcfSource
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _X = Polynomial([0.0, 1.0])  # a coordinate
 _CLOSED = 1e-6  # [m, 1], of anchors that the file draws in one place

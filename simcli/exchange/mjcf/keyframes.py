@@ -7,7 +7,7 @@ from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.bodies import BALL, FREE, JointPlace, frame_of
 from simcli.exchange.naming import GivenNames
-from simcli.spec.document.nodes import parse_path
+from simcli.spec.base.nodes import parse_path
 
 _WIDTHS = {FREE: (7, 6), BALL: (4, 3)}  # coordinates and rates of joints that have more than one
 _SINGLE = (1, 1)

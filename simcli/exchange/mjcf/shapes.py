@@ -8,7 +8,7 @@ from simcli.exchange.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
 from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
 from simcli.exchange.naming import GivenNames
 from simcli.model.bodies.hull import HullError, convex_hull
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _NOBODY_PAINTED = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo takes where neither a geom nor a material has a colour
 _PLACES = 14  # decimals of what is computed of several numbers

@@ -21,7 +21,7 @@ import numpy as np
 from simcli.errors import FileError, UsageError, install_hint
 from simcli.exchange.meshes import resolved_path
 from simcli.exchange.xml_reader import XmlElement, read_xml
-from simcli.spec.document.text import MAX_BYTES
+from simcli.spec.base.text import MAX_BYTES
 
 FOLDERS = {"mesh": ("meshdir", "assetdir"), "hfield": ("assetdir",)}  # attributes of `compiler` that say where files are
 _MOST_INCLUDES = 200

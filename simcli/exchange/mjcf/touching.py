@@ -14,7 +14,7 @@ from simcli.exchange.mechanism import SourceModel, SourceShape
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.naming import GivenNames
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _BITS = 32

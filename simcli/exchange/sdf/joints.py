@@ -10,8 +10,8 @@ from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.sdf.frames import MODEL_FRAME, FrameGraph, full_name
 from simcli.exchange.sdf.source import NAMED_FRAMES, SdfSource
 from simcli.exchange.xml_reader import XmlElement
-from simcli.spec.checks.mechanism.physics import ORTHOGONAL
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.checks.physics import ORTHOGONAL
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
           "universal": "universal", "revolute2": "universal", "screw": "screw", "gearbox": ""}  # fmt: skip

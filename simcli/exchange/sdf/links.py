@@ -11,7 +11,7 @@ from simcli.exchange.sdf.solids import WeightlessError, weigh_shapes
 from simcli.exchange.sdf.source import TRUE, SdfSource
 from simcli.exchange.sdf.surfaces import read_surface
 from simcli.exchange.xml_reader import XmlElement
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _FORMS = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
           "capsule": (("radius", 1), ("length", 1)), "cone": (("radius", 1), ("length", 1)),

@@ -10,7 +10,7 @@ from simcli.errors import FileError
 from simcli.exchange.beginning import holds_zero
 from simcli.exchange.import_report import ImportReport
 from simcli.exchange.mechanism import SourceJoint, SourceModel
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _TURNED = ("fixed", "ball", "revolute", "prismatic", "screw")  # types that are of the same form from the other side
 

@@ -20,7 +20,7 @@ from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
 from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, SdfSource
 from simcli.exchange.xml_reader import XmlElement, plain_number
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _TURNED = 1e-12  # sine of half an angle [rad] up to which a frame is turned by rounding

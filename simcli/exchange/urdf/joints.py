@@ -7,7 +7,7 @@ from simcli.exchange.mechanism import SourceJoint, SourceModel, words_of_no_limi
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.exchange.xml_reader import XmlElement
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
           "planar": "planar"}  # fmt: skip

@@ -8,7 +8,7 @@ from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.exchange.xml_reader import XmlElement
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 

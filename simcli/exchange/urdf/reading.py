@@ -13,7 +13,7 @@ from simcli.exchange.urdf.joints import check_urdf_tree, read_urdf_joints
 from simcli.exchange.urdf.links import read_urdf_links
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.exchange.xml_reader import XmlElement
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 
 def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:

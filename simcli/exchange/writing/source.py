@@ -9,7 +9,7 @@ from simcli.exchange.import_report import ImportReport
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec.document.scene_file import Document
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
 

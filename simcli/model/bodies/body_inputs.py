@@ -15,9 +15,9 @@ from simcli.model.joints.mechanism import BodyInput
 from simcli.model.tables.body_tables import Points, Shapes, clashing_points
 from simcli.model.tables.model import WORLD, Array, ShapeKind
 from simcli.model.tables.worlds import Worlds, pose_of
-from simcli.spec.expansion.planes import NORMAL_INDEX
-from simcli.spec.samples.csv_text import CsvError
+from simcli.spec.lookup.planes import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor
+from simcli.spec.values.csv_tables import CsvError
 
 _NOWHERE, _POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
 _MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)

@@ -9,7 +9,7 @@ from simcli import rotations as rot
 from simcli.model.tables.model import Array
 from simcli.model.tables.worlds import Worlds, pose_of
 from simcli.spec.schema.body import MaterialSpec
-from simcli.spec.schema.contact import PairSpec
+from simcli.spec.schema.contact_options import PairSpec
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import ShapeSpec
 

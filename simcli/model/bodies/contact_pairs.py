@@ -1,7 +1,7 @@
 """Which shapes of a scene can touch.
 
 A pair is left out if both shapes belong to one body or to what cannot be moved, if their layers do not touch, if joints
-part their bodies (spec/names/parting.py; unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
+part their bodies (spec/lookup/parting.py; unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
 shape says `collide: false`. Pairs that joints part only while these are on have numbers of their own, which rest meanwhile.
 """
 
@@ -15,9 +15,9 @@ from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.tables.body_tables import Contacts, Shapes
 from simcli.model.tables.model import WORLD, Array, Model, ShapeKind
 from simcli.model.tables.worlds import Worlds
-from simcli.spec.checks.runs.quantities import named_quantities
-from simcli.spec.names.channel_names import split_name
-from simcli.spec.names.parting import Parting, parting
+from simcli.spec.base.channel_names import split_name
+from simcli.spec.checks.quantities import named_quantities
+from simcli.spec.lookup.parting import Parting, parting
 from simcli.spec.schema.shape import may_touch
 
 # A pair's shapes stand in this order, so that each combination has one routine.

@@ -14,7 +14,7 @@ from simcli.errors import install_hint
 from simcli.model.bodies.inertia import MassProperties
 from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables.model import Array
-from simcli.spec.samples.csv_text import read_bytes
+from simcli.spec.values.csv_tables import read_bytes
 
 STL_HEADER = 80  # bytes before the triangle count of a binary STL
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])

@@ -21,7 +21,7 @@ from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning, Fork, Lack, Move
 from simcli.model.tables.table_base import handed_on, kept
-from simcli.spec.capabilities.solver_fields import JOINT_ENERGIES
+from simcli.spec.checks.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
 
 _MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told

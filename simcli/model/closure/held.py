@@ -19,7 +19,7 @@ from simcli.model.closure.spans import null_projection, span_of
 from simcli.model.tables.model import Array, DriveMode, LinkKind
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.model.tables.start_tables import AsDrawn
-from simcli.spec.values.ranks import Rank
+from simcli.spec.base.nodes import Rank
 
 WHOLE_TURN = 2.0 * np.pi
 _ASIDE = (0.1, -0.1, 0.03, -0.03)  # [rad, or lengths of the loop] from the drawing to where freedoms are counted

@@ -7,7 +7,7 @@ from simcli.model.joints.links import stack_worlds
 from simcli.model.tables.joint_tables import Combinations, HeldSums
 from simcli.model.tables.model import Array, DriveMode, Model
 from simcli.model.tables.worlds import Worlds, constant_part
-from simcli.spec.forces.base import kinds_of_terms
+from simcli.spec.schema.force_base import kinds_of_terms
 
 # Columns of dofs, the key of a coupling that they are, below which other key, and what stands for none.
 SOURCES = {

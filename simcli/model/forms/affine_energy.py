@@ -27,7 +27,7 @@ from simcli.model.joints.tree_kinematics import body_rotations, link_points, lin
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.model.tables.signal_tables import Driven
 from simcli.model.tables.table_base import Table
-from simcli.spec.capabilities.joint_fields import AFFINE_COORDINATES
+from simcli.spec.checks.joint_fields import AFFINE_COORDINATES
 
 OWN = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.BALL, JointKind.FIXED)  # libuipc's base joints
 WITH_COORDINATES = tuple(sorted({CATALOGUE[name].kind for name in AFFINE_COORDINATES}))

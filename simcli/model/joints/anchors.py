@@ -9,7 +9,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables.model import Array, JointKind, Model
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 

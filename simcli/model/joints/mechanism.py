@@ -14,7 +14,7 @@ from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.tables.body_tables import Points, Shapes
 from simcli.model.tables.force_tables import Cables, Springs, Wrenches
 from simcli.model.tables.model import Array, DriveMode, JointKind
-from simcli.spec.capabilities.drives import READS
+from simcli.spec.checks.drives import READS
 
 _Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])
@@ -106,7 +106,7 @@ class JointInput:
         q: [m, rad, 1], (W|1, n_q), initial coordinates; zero (identity) if None.
         qd: (W|1, n_qd), initial velocities; zero if None.
         drawn: [m, rad, 1], (W|1, n_q), coordinates as drawn, where nothing is written; q if None.
-        named: the rank of who names q, an option or a batch (`simcli.spec.values.ranks.Rank`); 0: nobody.
+        named: the rank of who names q, an option or a batch (`simcli.spec.base.nodes.Rank`); 0: nobody.
         q_given: whether the scene wrote q.
         qd_given: (n_qd,) bool, whether the scene wrote qd; nothing if None.
         effort: [N, N m], (W|1, n_qd), constant applied effort; zero if None.

@@ -9,7 +9,7 @@ import numpy as np
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.joints.topology import Step, depth_first
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
-from simcli.spec.names.patterns import Pattern, wanted
+from simcli.spec.base.patterns import Pattern, wanted
 
 
 class BodyFlags(IntFlag, boundary=STRICT):
@@ -83,7 +83,7 @@ def choose_selection(
 
     Args:
         model: the tables.
-        include: patterns over bodies, joints and articulations (`spec/names/patterns.py`); an articulation means all of its
+        include: patterns over bodies, joints and articulations (`spec/base/patterns.py`); an articulation means all of its
             bodies and joints, unless a body or joint has its name.
         exclude: likewise, of what is left out.
         types: joint types that are kept too, as scenes spell them.

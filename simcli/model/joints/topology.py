@@ -6,7 +6,7 @@ from typing import NamedTuple
 from simcli.model.joints.mechanism import JointInput
 from simcli.model.tables.model import WORLD
 from simcli.model.tables.worlds import Worlds
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 
 
 class Step(NamedTuple):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simcli.model.tables.table_base import Array
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.samples.csv_text import ANY, CsvError, decoded_text, lines_of, read_bytes, separator_of, table_cells
-from simcli.spec.samples.sheets import Header, header_of
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.batches.sheets import Header, header_of
+from simcli.spec.values.csv_tables import ANY, CsvError, decoded_text, lines_of, read_bytes, separator_of, table_cells
 from simcli.spec.values.units import UnitError, to_si
 
 if TYPE_CHECKING:
-    from simcli.spec.document.held_files import HeldPath
+    from simcli.spec.base.scene_files import HeldPath
 
 _PAIRS = "write a time and a value per line, as `0.5, 1.25`"
 

@@ -10,8 +10,8 @@ from simcli.model.signals.latches import crossing_names, latches_of, switched_co
 from simcli.model.signals.signal_values import signals_of
 from simcli.model.tables.signal_tables import Feedback, Signals, no_feedback
 from simcli.model.tables.worlds import Worlds
+from simcli.spec.lookup.signal_uses import order_of_feedback
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.signals.order import order_of_feedback
 from simcli.spec.values.expressions import ExpressionError
 from simcli.spec.values.varied import DivergedError, for_all_worlds, stacked_numbers
 

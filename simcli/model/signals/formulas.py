@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from simcli.model.tables.signal_tables import Op
-from simcli.spec.names.channel_names import split_component
+from simcli.spec.base.channel_names import split_component
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, ExpressionError, real_numbers, value_of
 from simcli.spec.values.varied import DivergedError, VariedFormula, as_float, for_all_worlds

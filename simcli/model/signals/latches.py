@@ -14,9 +14,9 @@ from functools import reduce
 
 from simcli.model.signals.formulas import Code, Term
 from simcli.model.tables.signal_tables import Op
-from simcli.spec.document.nodes import parse_path
+from simcli.spec.base.nodes import parse_path
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.signals.signal import SignalSpec
+from simcli.spec.schema.signals import SignalSpec
 
 
 @dataclass(frozen=True)

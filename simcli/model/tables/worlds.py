@@ -8,7 +8,7 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.tables.model import Array
-from simcli.spec.batches.passes import ScenePass, part_of_worlds
+from simcli.spec.passes import ScenePass, part_of_worlds
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.quantities import is_signal
 from simcli.spec.values.varied import DivergedError, stacked_numbers

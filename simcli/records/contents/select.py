@@ -19,7 +19,7 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
 
     Args:
         model: the tables.
-        select: None for everything; patterns over bodies, joints and articulations (`spec/names/patterns.py`); or what has
+        select: None for everything; patterns over bodies, joints and articulations (`spec/base/patterns.py`); or what has
             the fields `include`, `exclude`, `types`, `exclude_types`, as `output.select` of a scene.
         row_label: labels of the constraint rows.
         quantities: see `axes_of`; they stay.

@@ -18,9 +18,9 @@ import numpy as np
 
 from simcli.errors import FileError, UsageError
 from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of_header, unit_in_degrees
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
-from simcli.spec.samples.csv_text import separator_of
+from simcli.spec.base.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.values.csv_tables import separator_of
 from simcli.spec.values.units import UnitError, column_factor, split_header, to_si
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.search.batches import Batches
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
-from simcli.spec.document.nodes import parse_path
+from simcli.spec.base.nodes import parse_path
 
 if TYPE_CHECKING:
     from simcli.model.tables.model import Model
@@ -69,8 +69,8 @@ def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "Scene
     """
     from simcli.model.param_units import param_unit
     from simcli.pipeline.scenes import read_scene, refuse_unread
+    from simcli.spec.base.fault_list import did_you_mean
     from simcli.spec.document.overrides import VARY, Override
-    from simcli.spec.faults.fault_list import did_you_mean
 
     twice = [path for path, count in Counter(paths).items() if count > 1]
     if twice:
@@ -114,8 +114,8 @@ def _limits_of(model: "Model", path: str, start: float) -> tuple[float, float]:
 def _start_of(scene: Path, sets: Sequence, spec: "SceneSpec", path: str) -> float:
     """The number that a scene has at a path."""
     from simcli.pipeline import read_scene
-    from simcli.spec.document.lookup import value_at
     from simcli.spec.document.overrides import VARY, Override
+    from simcli.spec.lookup.scene_values import value_at
 
     start = value_at(spec, parse_path(path) or ())
     start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start

@@ -15,8 +15,8 @@ from simcli.analysis.worlds.world_table import untrusted_worlds
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Status
 from simcli.search.fits.data import Log
+from simcli.spec.base.channel_names import is_on_demand
 from simcli.spec.document.overrides import SET, Override
-from simcli.spec.names.channel_names import is_on_demand
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

@@ -13,7 +13,7 @@ from simcli.solvers.output.reductions import FINAL, RECORD, SERIES, STOP, Sum, s
 from simcli.solvers.output.sensor_noise import SensorNoise
 from simcli.solvers.output.sensors import RayTargets, SensorReadings
 from simcli.solvers.rows.drives import Drives
-from simcli.spec.names.sensor_types import BY_CONTACTS
+from simcli.spec.base.sensor_types import BY_CONTACTS
 
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}

@@ -17,7 +17,7 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.output.frame_stages import show_bodies, show_joints
 from simcli.solvers.output.loop_guard import probe_loops
 from simcli.solvers.output.probes import place_quantities, quantity_now, sensing
-from simcli.spec.names.sensor_types import ON_JOINT, SENSOR_TYPES
+from simcli.spec.base.sensor_types import ON_JOINT, SENSOR_TYPES
 
 
 def sampling(c) -> tuple:

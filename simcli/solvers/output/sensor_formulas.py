@@ -1,4 +1,4 @@
-"""What sensors find in the poses, velocities and forces of a frame: a formula for each type of spec/names/sensor_types.py.
+"""What sensors find in the poses, velocities and forces of a frame: a formula for each type of spec/base/sensor_types.py.
 
 Poses and velocities of bodies are those that frames show, whatever coordinates a solver has: a sensor is one formula.
 

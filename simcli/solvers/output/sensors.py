@@ -22,7 +22,7 @@ from simcli.model.measures import Sensed
 from simcli.model.tables.model import Array, Model, ShapeKind
 from simcli.solvers.output.contact_report import CONTACTS, ROW, SHAPE_A, SHAPE_B, add_in_lane
 from simcli.solvers.output.sensor_formulas import FORMULAS, OWN_SIDE, motion_of_frame
-from simcli.spec.names.sensor_types import OF_SUBTREE, SENSOR_TYPES
+from simcli.spec.base.sensor_types import OF_SUBTREE, SENSOR_TYPES
 
 _NUMBER = {name: n for n, name in enumerate(SENSOR_TYPES)}
 TOUCH_KIND, RANGE_KIND = _NUMBER["touch"], _NUMBER["range"]  # those of contacts are from the one to before the other

@@ -23,7 +23,7 @@ from simcli.model.tables.start_tables import Beginning
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.output.contact_report import crowded_text
-from simcli.spec.names.channel_names import split_name
+from simcli.spec.base.channel_names import split_name
 
 ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
 INFO, _WARNING, _ERROR = range(3)  # severities

@@ -2,14 +2,15 @@
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError, Where
-from simcli.spec.document.nodes import PathStep, TableNode, locate, parse_path, plain
+from simcli.spec.base.fault_list import Faults, did_you_mean, in_order
+from simcli.spec.base.nodes import Mark, PathStep, TableNode, locate, parse_path, plain
 from simcli.spec.document.overrides import (
     ADDED_MEASURE,
     SWEEP,
@@ -19,14 +20,35 @@ from simcli.spec.document.overrides import (
     overridden_path,
     shadowed,
 )
+from simcli.spec.document.resolved_yaml import flow_text
 from simcli.spec.document.scene_file import Document
-from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
+from simcli.spec.document.vary_option import spread_values
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.manual.keys import SWEEP_ROOT
-from simcli.spec.names.sweep_columns import OF_SCENE, OWN_COLUMNS, is_own_column
-from simcli.spec.resolved import flow_text
-from simcli.spec.samples.typed import renamed
-from simcli.spec.schema.sweep import SweepSpec
+from simcli.spec.lookup.keys import SWEEP_ROOT
+from simcli.spec.schema.sweep import OF_SCENE, OWN_COLUMNS, SweepSpec, is_own_column
+
+
+def renamed(override: Override | str, rename: Callable[[str], str]) -> Override | str:
+    """An override with another name for the file that it reads samples from; itself if it reads none.
+
+    Args:
+        override: of the command line.
+        rename: name of a file to another.
+    """
+    if not isinstance(override, Override) or override.option not in (VARY, VARY_TABLE):
+        return override
+    if override.option == VARY_TABLE:
+        return override._replace(text=rename(override.text))
+    key, _, text = override.text.partition("=")
+    if "from" not in text:
+        return override
+    data = plain(spread_values(text, Mark(VARY, 1, 1, 1), Faults()))
+    earlier = data.get("from") if isinstance(data, dict) else None
+    if not isinstance(earlier, dict) or not isinstance(earlier.get("file"), str):
+        return override
+    data["from"] = {**earlier, "file": rename(earlier["file"])}
+    return override._replace(text=f"{key}={flow_text(data)}")
+
 
 MOST_STRUCTURES = 10_000  # each is a scene to read, and a batch of its own
 _SCENE = OF_SCENE  # the choice between scenes, and the column of the table

@@ -2,28 +2,20 @@
 
 from collections.abc import Iterable
 
-from simcli.spec.capabilities import solver_fields as capabilities
-from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.look import check_look
-from simcli.spec.checks.mechanism.affine import check_affine
-from simcli.spec.checks.mechanism.feedback import check_feedback
-from simcli.spec.checks.mechanism.gears import check_gears
-from simcli.spec.checks.mechanism.motions import check_motions
-from simcli.spec.checks.mechanism.natural import check_natural
-from simcli.spec.checks.mechanism.physics import check_body, check_joint, check_quaternions, check_structure
-from simcli.spec.checks.mechanism.plane import check_loads_across, check_plane
-from simcli.spec.checks.mechanism.sensors import check_sensors
-from simcli.spec.checks.mechanism.signals import check_signals
-from simcli.spec.checks.mechanism.touching import check_touching
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import TableNode
+from simcli.spec.checks import solver_fields as capabilities
+from simcli.spec.checks.batch import Resolvers, check_batch
+from simcli.spec.checks.drives import check_gears, check_motions
+from simcli.spec.checks.events import check_controls, check_events, try_controls, try_events
+from simcli.spec.checks.expectations import check_times
+from simcli.spec.checks.geometry import check_loads_across, check_look, check_plane, check_shapes, check_touching
+from simcli.spec.checks.physics import check_body, check_joint, check_quaternions, check_structure
 from simcli.spec.checks.references import check_names, check_references
-from simcli.spec.checks.runs.batch import Resolvers, check_batch
-from simcli.spec.checks.runs.controls import check_controls, try_controls
-from simcli.spec.checks.runs.events import check_events, try_events
-from simcli.spec.checks.runs.times import check_times
-from simcli.spec.checks.shapes import check_shapes
-from simcli.spec.document.nodes import TableNode
+from simcli.spec.checks.signals import check_feedback, check_sensors, check_signals
+from simcli.spec.checks.solver_rules import check_affine, check_natural
 from simcli.spec.document.scene_file import Document
-from simcli.spec.faults.fault_list import Faults
+from simcli.spec.faults.checker import Checker
 from simcli.spec.schema.scene import SceneSpec
 
 

@@ -4,19 +4,18 @@ import itertools
 import re
 from collections.abc import Iterable
 
-from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.runs.expect import check_expectations, check_watched
-from simcli.spec.checks.runs.measure import check_measures
-from simcli.spec.checks.runs.quantities import check_recorded
-from simcli.spec.document.named_files import checked_file
-from simcli.spec.document.nodes import Scalar, TableNode, find, format_path, walk_nodes
+from simcli.spec.base import dofs
+from simcli.spec.base.fault_list import did_you_mean
+from simcli.spec.base.nodes import Scalar, TableNode, find, format_path, walk_nodes
+from simcli.spec.base.patterns import matching
+from simcli.spec.base.scene_files import checked_file
+from simcli.spec.batches.sample_files import sample_files
+from simcli.spec.checks.expectations import check_expectations, check_measures, check_watched
+from simcli.spec.checks.quantities import check_recorded
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.keyframes import STATES
-from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.forces.base import TermSpec, kinds_of_terms
-from simcli.spec.names import dofs
-from simcli.spec.names.patterns import matching
-from simcli.spec.samples.reading import sample_files
+from simcli.spec.faults.checker import Checker
+from simcli.spec.schema.force_base import TermSpec, kinds_of_terms
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import DEFAULT_LAYER

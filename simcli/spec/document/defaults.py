@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode
-from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.manual.keys import known_keys
-from simcli.spec.names import dofs
-from simcli.spec.names.patterns import fits, is_pattern
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.base import dofs
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import Mark, Node, Scalar, TableNode
+from simcli.spec.base.patterns import fits, is_pattern
+from simcli.spec.lookup.keys import known_keys
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.values.scopes import where_of
 
 _KINDS = {"bodies": "body", "joints": "joint"}

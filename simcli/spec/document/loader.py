@@ -13,12 +13,12 @@ import yaml
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from simcli.errors import Where
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode
+from simcli.spec.base.text import split_lines
 from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.document.syntax import mistake_of
 from simcli.spec.document.syntax_flow import Mistake
-from simcli.spec.document.text import split_lines
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.values.scopes import failed
 
 _MAX_DEPTH = 64

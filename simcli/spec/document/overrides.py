@@ -3,7 +3,12 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from simcli.spec.document.nodes import (
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import (
+    SET,
+    SWEEP,
+    VARY,
+    VARY_TABLE,
     Listing,
     Mark,
     Node,
@@ -16,8 +21,6 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.document.vary_option import spread_values, value_of_text
-from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.ranks import SET, SWEEP, VARY, VARY_TABLE
 from simcli.spec.values.scopes import same_kind, says_same, where_of
 
 NAMED_MEASURE = "--measure"

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import SceneError, Where
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
+from simcli.spec.base.scene_files import HeldPath, checked_file
+from simcli.spec.base.text import MAX_BYTES, decode, split_lines
 from simcli.spec.document.defaults import as_included
-from simcli.spec.document.held_files import HeldPath
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.named_files import checked_file
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
 from simcli.spec.document.overrides import SET, Laid, Override, apply_sets
-from simcli.spec.document.text import MAX_BYTES, decode, split_lines
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.values.scopes import where_of
 
 MAX_INCLUDES = 1000

@@ -64,6 +64,6 @@ def _line_rest(text: str, index: int) -> int:
 
 def _known(path: tuple[str, ...]) -> list[str]:
     """Keys of the format at a path of keys, dashes for entries of lists."""
-    from simcli.spec.manual.keys import known_keys
+    from simcli.spec.lookup.keys import known_keys
 
     return known_keys(tuple(0 if step == "-" else step for step in path))

@@ -3,9 +3,9 @@
 import itertools
 import re
 
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.values.scopes import where_of
 
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)

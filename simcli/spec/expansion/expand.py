@@ -6,15 +6,15 @@ from typing import Annotated
 from pydantic import TypeAdapter, ValidationError
 
 from simcli.errors import SceneError
-from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
+from simcli.spec.base.fault_list import Faults, in_order
+from simcli.spec.base.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
 from simcli.spec.document.overrides import Laid, known_key, put_value, unwritten_list
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.joint_columns import with_joint_columns
 from simcli.spec.expansion.keyframes import lay_controls, with_keyframe
 from simcli.spec.expansion.templates import Expander, TooLargeError
-from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.validate import report_errors
+from simcli.spec.lookup.scene_values import value_at
 from simcli.spec.schema.scene import AUTHORING, ENTRY_SECTIONS, SceneSpec, title_of_stem
 from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.quantities import PositiveTime

@@ -1,6 +1,6 @@
 """A table of many columns as one signal: each joint that takes it gets a signal of its own, of the column of its name."""
 
-from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, find, replace, walk_nodes
+from simcli.spec.base.nodes import Listing, Node, PathStep, Scalar, TableNode, find, replace, walk_nodes
 
 STAR = "*"  # in `column`, stands for the name of the joint
 _DRIVEN = ("drive", "motion", "driving")  # keys of joints

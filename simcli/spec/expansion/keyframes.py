@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from simcli.spec.document.nodes import Node, PathStep, Scalar, TableNode, find, parse_path, replace
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import Node, PathStep, Scalar, TableNode, find, parse_path, replace
 from simcli.spec.document.overrides import SET, SWEEP, Laid
 from simcli.spec.expansion.starts import STATES, in_order_of_ranks
-from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import where_of
 
 CONTROLS = "controls"  # its table by dotted paths

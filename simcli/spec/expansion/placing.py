@@ -4,11 +4,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from simcli import rotations as rot
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
-from simcli.spec.expansion.planes import default_axis
-from simcli.spec.forces import WITH_AXES, WrenchForce
-from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import canonical
+from simcli.spec.base import dofs
+from simcli.spec.base.channel_names import canonical
+from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
+from simcli.spec.lookup.planes import default_axis
+from simcli.spec.schema.forces import WITH_AXES, WrenchForce
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces
 from simcli.spec.values.varied_values import number_row, plain_numbers

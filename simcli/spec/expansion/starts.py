@@ -16,13 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, find
-from simcli.spec.expansion.planes import AXES, plane_normal
-from simcli.spec.names import structure
-from simcli.spec.names.patterns import matching
+from simcli.spec.base.nodes import Listing, Node, PathStep, Rank, Scalar, TableNode, find, full_rank, start_rank
+from simcli.spec.base.patterns import matching
+from simcli.spec.lookup import structure
+from simcli.spec.lookup.planes import AXES, plane_normal
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.ranks import Rank, full_rank, start_rank
 from simcli.spec.values.varied_values import in_all_worlds, number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint

@@ -11,13 +11,13 @@ import math
 import numpy as np
 from pydantic import ValidationError
 
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.document.defaults import Defaults, names_of
-from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
-from simcli.spec.expansion.planes import AXES
-from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.planes import AXES
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
 from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of

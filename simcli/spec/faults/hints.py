@@ -3,10 +3,10 @@
 import re
 from typing import Any, Literal, get_args, get_origin
 
-from simcli.spec.document.nodes import Node, PathStep, Scalar, TableNode, find
-from simcli.spec.faults.fault_list import did_you_mean, nearest_name
+from simcli.spec.base.fault_list import did_you_mean, nearest_name
+from simcli.spec.base.nodes import Node, PathStep, Scalar, TableNode, find
 from simcli.spec.faults.synonyms import HALVES, KEYS, NOT_HERE, folded
-from simcli.spec.manual.keys import alternatives, described, is_named, known_keys
+from simcli.spec.lookup.keys import alternatives, described, is_named, known_keys
 from simcli.spec.schema.batch import VARY_KINDS
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
 

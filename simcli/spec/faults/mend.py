@@ -7,11 +7,11 @@ other places is told.
 
 from dataclasses import dataclass
 
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Listing, Mark, Node, PathStep, Scalar, TableNode, find, plain, rebuild
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import Listing, Mark, Node, PathStep, Scalar, TableNode, find, plain, rebuild
-from simcli.spec.faults.fault_list import Faults
 from simcli.spec.faults.hints import described, hint_fits, lacks_key, meant
-from simcli.spec.manual.keys import is_named, parts_at
+from simcli.spec.lookup.keys import is_named, parts_at
 from simcli.spec.schema.body import BodySpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import ENTRY_SECTIONS

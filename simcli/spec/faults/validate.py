@@ -2,13 +2,13 @@
 
 from pydantic import ValidationError
 
-from simcli.spec.document.nodes import Mark, Node, PathStep, TableNode, child, find, locate
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import Mark, Node, PathStep, TableNode, child, find, locate
 from simcli.spec.faults import hints
-from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.hints import key_meant, misplaced, tag_of, unknown_key
 from simcli.spec.faults.mend import leave_mend
 from simcli.spec.faults.synonyms import value_meant
-from simcli.spec.manual.keys import known_keys
+from simcli.spec.lookup.keys import known_keys
 from simcli.spec.values.quantities import spell
 from simcli.spec.values.scopes import FailedParameter, where_of
 
@@ -140,7 +140,7 @@ def _last_key(loc: tuple) -> str:
 
 
 def _dotted(steps: tuple[PathStep, ...]) -> str:
-    from simcli.spec.document.nodes import format_path
+    from simcli.spec.base.nodes import format_path
 
     return format_path(steps)
 

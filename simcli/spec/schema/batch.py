@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema, model_validator
 
-from simcli.spec.batches.sobol import MAX_DIMENSIONS
-from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.expect import Pair
+from simcli.spec.values.csv_tables import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -21,6 +20,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.sobol import MAX_DIMENSIONS
 from simcli.spec.values.spec_model import SpecModel
 
 MAX_STRATA = 2**24

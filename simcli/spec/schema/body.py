@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.schema.look import BodyLookSpec
 from simcli.spec.schema.pose import PlacedPoseSpec, PoseSpec
-from simcli.spec.schema.shape import ShapeSpec
+from simcli.spec.schema.shape import BodyLookSpec, ShapeSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     Direction,

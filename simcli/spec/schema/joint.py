@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.names import dofs
+from simcli.spec.base import dofs
 from simcli.spec.schema.pose import PlacedPoseSpec
-from simcli.spec.signals.laws import ActivationSpec
+from simcli.spec.schema.signals import ActivationSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,

@@ -5,25 +5,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from simcli.spec.forces import ForceSpec
-from simcli.spec.schema.barrier import BarrierSpec
 from simcli.spec.schema.batch import BatchSpec
 from simcli.spec.schema.body import BodySpec, MaterialSpec, WorldSpec
-from simcli.spec.schema.contact import ContactSolvingSpec, ContactSpec
-from simcli.spec.schema.expect import ExpectSpec
+from simcli.spec.schema.contact_options import BarrierSpec, ContactSolvingSpec, ContactSpec
+from simcli.spec.schema.expect import ExpectSpec, MeasureSpec
+from simcli.spec.schema.forces import ForceSpec
 from simcli.spec.schema.joint import JointSpec
-from simcli.spec.schema.look import LookSpec
-from simcli.spec.schema.measure import MeasureSpec
 from simcli.spec.schema.pose import PoseSpec
-from simcli.spec.schema.run_sections import (
-    EventSpec,
-    InitialSpec,
-    KeyframeSpec,
-    OutputSpec,
-    RunSpec,
-)
-from simcli.spec.sensors.schema import SensorSpec
-from simcli.spec.signals.signal import SignalSpec
+from simcli.spec.schema.run_sections import EventSpec, InitialSpec, KeyframeSpec, OutputSpec, RunSpec
+from simcli.spec.schema.sensor import SensorSpec
+from simcli.spec.schema.shape import LookSpec
+from simcli.spec.schema.signals import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     Plain,

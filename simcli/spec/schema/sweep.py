@@ -1,4 +1,4 @@
-"""The sweep file: which scenes, in which variants, are run as many batches."""
+"""The sweep file: which scenes, in which variants, are run as many batches; and columns that its table has of its own."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,6 +7,16 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from simcli.spec.schema.batch import TableSpec
 from simcli.spec.values.quantities import REQUIRED, PositiveTime, Text, count, doc, refuse, spell
 from simcli.spec.values.spec_model import SpecModel
+
+CASE, STATUS, FAULT_CODE, REASON, TIME = "case", "status", "status.code", "status.reason", "status.time"
+OWN_COLUMNS = (CASE, STATUS, FAULT_CODE, REASON, TIME)
+OF_SCENE = "scene"  # which of several scenes
+OF_MEASURE = "measure."  # what the name of a measure's column begins with
+
+
+def is_own_column(name: str) -> bool:
+    """Whether the table of a sweep may have such a column without a choice of that name."""
+    return name in (*OWN_COLUMNS, OF_SCENE) or (name.startswith(OF_MEASURE) and name.count(".") == 1)
 
 
 def _version(value: object) -> object:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 from simcli.spec.values.varied import DivergedError, Varied, VariedFormula, for_all_worlds
 from simcli.spec.values.varied_values import VariedText, is_finite

@@ -6,12 +6,11 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 
 from collections.abc import Collection, Mapping, Sequence
 
-from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
-from simcli.spec.faults.fault_list import Faults
-from simcli.spec.names import dofs
-from simcli.spec.names.patterns import matching
-from simcli.spec.values.quantity_units import QuantityUnits
-from simcli.spec.values.unit_texts import UnitTexts
+from simcli.spec.base import dofs
+from simcli.spec.base.fault_list import Faults
+from simcli.spec.base.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
+from simcli.spec.base.patterns import matching
+from simcli.spec.values.quantity_units import QuantityUnits, UnitTexts
 
 _PER_DOF = {
     "qd": "velocity",

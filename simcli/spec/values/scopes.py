@@ -3,11 +3,10 @@
 import math
 
 from simcli.errors import Where
-from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
-from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.base.fault_list import Faults, did_you_mean
+from simcli.spec.base.nodes import Mark, Node, Rank, Scalar, TableNode, full_rank, made_of, plain
 from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.quantities import own_unit
-from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
 from simcli.spec.values.varied import as_float
 from simcli.spec.values.varied_values import VariedText

@@ -236,7 +236,7 @@ class _Parser:
 
 
 def _suggest(token: str) -> str:
-    from simcli.spec.faults.fault_list import nearest_name
+    from simcli.spec.base.fault_list import nearest_name
 
     same = {name.lower(): name for name in reversed(UNITS)}
     close = same.get(token.lower()) or _WORDS.get(token.lower()) or nearest_name(token, UNITS)

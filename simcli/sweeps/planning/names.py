@@ -60,7 +60,7 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake
     from simcli.source_digest import code_digest
     from simcli.spec import resolved_yaml
     from simcli.spec.checks.references import named_files
-    from simcli.spec.schema.look import LookSpec
+    from simcli.spec.schema.shape import LookSpec
 
     # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.
     idle = {"batch": type(spec.batch)(), "look": LookSpec(), "name": "", "description": "", "expect": ()}

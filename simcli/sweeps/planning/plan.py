@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import UsageError
+from simcli.spec.batches.sweep_file import renamed
 from simcli.spec.document.overrides import VARY_TABLE, Override
-from simcli.spec.samples.typed import renamed
 from simcli.sweeps.planning.names import case_ids, digest_of
 from simcli.sweeps.planning.scenes import Understood, read_scenes, understood
 from simcli.sweeps.planning.sizes import Cost, cases_at_once, cost_of
@@ -230,8 +230,8 @@ def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
 
 def _number(spec: "SceneSpec", path: str, value: object) -> object:
     """A value of a choice as a number in SI, where it is written with a unit or an expression."""
-    from simcli.spec.document.lookup import value_at
-    from simcli.spec.document.nodes import parse_path
+    from simcli.spec.base.nodes import parse_path
+    from simcli.spec.lookup.scene_values import value_at
 
     meant = value_at(spec, parse_path(path) or ()) if isinstance(value, str) else None
     return meant if isinstance(meant, int | float) and not isinstance(meant, bool) else value

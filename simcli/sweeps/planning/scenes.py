@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simcli.errors import Fault, SceneError
+from simcli.spec.base.fault_list import in_order
 from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved_paths, read_sweep
 from simcli.spec.document.overrides import Override
-from simcli.spec.faults.fault_list import in_order
 
 if TYPE_CHECKING:
     from simcli.model.tables.model import Model
@@ -45,9 +45,9 @@ def read_scenes(path: Path, choices: Mapping[str, object] | None = None) -> Swee
     from simcli.exchange.importing import is_foreign
     from simcli.records.integrity.superblock import is_hdf5
     from simcli.spec import document_of_text, load_document
-    from simcli.spec.document.nodes import plain
+    from simcli.spec.base.nodes import plain
     from simcli.spec.document.packed import is_packed
-    from simcli.spec.resolved import flow_text
+    from simcli.spec.document.resolved_yaml import flow_text
 
     document = None if is_hdf5(path) or is_foreign(path) or is_packed(path) else load_document(path)
     if document is not None and is_sweep(document) and not choices:

@@ -1,6 +1,6 @@
 """Colours of what a scene gives none: told apart by people of all kinds of colour vision, the same in all worlds."""
 
-from simcli.spec.schema.look import COLOURS, rgb
+from simcli.spec.schema.shape import COLOURS, rgb
 
 Colour = tuple[float, float, float]  # sRGB, 0 to 1
 # Okabe and Ito (2008) without black; neighbours in this order differ in lightness, too.

@@ -6,8 +6,8 @@ import numpy as np
 
 from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
-from simcli.spec.schema.look import BodyLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import BodyLookSpec, rgb
 from simcli.view.drawing.glyphs import frames, links, masses, nodes_of, unit_of
 from simcli.view.drawing.joints import joint_items, strands
 from simcli.view.drawing.parts import Drawing, Item, Viewpoint

@@ -9,9 +9,8 @@ from simcli.model.bodies.mesh import MeshError, read_heights
 from simcli.model.bodies.surfaces import terrain_triangles
 from simcli.model.signals.csv_table import CsvError
 from simcli.model.tables.model import WORLD, ShapeKind
-from simcli.spec.schema.look import BodyLookSpec, ShapeLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.shape import HeightfieldShape
+from simcli.spec.schema.shape import BodyLookSpec, HeightfieldShape, ShapeLookSpec, rgb
 from simcli.view.drawing import palette
 from simcli.view.drawing.parts import Item
 from simcli.view.drawing.tables import DrawingTables

@@ -10,7 +10,7 @@ import numpy as np
 from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
 from simcli.records.marks import MARK, PNG_KEY
-from simcli.spec.faults.fault_list import suffix_of
+from simcli.spec.base.fault_list import suffix_of
 
 _Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")

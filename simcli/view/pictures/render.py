@@ -9,7 +9,7 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
-from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.base.fault_list import did_you_mean
 from simcli.view.drawing.parts import Drawing, Viewpoint
 from simcli.view.motion import RecordedMotion, bounds, camera_of
 from simcli.view.pictures.grounds import LIGHT_BACKGROUND, grounds_of

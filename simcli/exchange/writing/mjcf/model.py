@@ -15,7 +15,7 @@ from simcli.exchange.writing.mjcf.tree import write_bodies, write_places
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables.model import WORLD
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2)  # impedance of equalities, the largest that MuJoCo takes
 _STEPS = 2  # time constant of equalities, over the time step: the smallest that MuJoCo takes

@@ -18,7 +18,7 @@ from simcli.exchange.writing.mjcf.parts import MjcfParts, placed
 from simcli.model.sensor_inputs import NO_TOUCHER
 from simcli.model.tables.model import WORLD
 from simcli.model.tables.sensor_tables import Sensors
-from simcli.spec.sensors.schema import SensorSpec
+from simcli.spec.schema.sensor import SensorSpec
 
 _AT_SITE = {type_: kind.lower() for kind, type_ in SENSORS_AT_SITES.items()}
 _AT_OBJECT = {type_: kind.lower() for kind, type_ in SENSORS_AT_OBJECTS.items()}

@@ -6,9 +6,9 @@ from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenGeom, placed
 from simcli.exchange.writing.source import joined_words, pose_numbers
 from simcli.model.tables.model import WORLD, Array
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.body import MaterialSpec
-from simcli.spec.schema.look import rgb
+from simcli.spec.schema.shape import rgb
 
 _SEEN = 2  # group of geoms that are only seen, as programs have it
 _MOST_LAYERS = 31  # bits of a mask

@@ -12,7 +12,7 @@ import numpy as np
 from simcli.exchange.writing.mjcf.parts import MjcfParts
 from simcli.exchange.writing.mjcf.shapes import dimension
 from simcli.model.tables.model import WORLD
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _KEPT = ("friction", "torsional_friction", "rolling_friction", "margin")  # numbers of `contact.pairs` that MJCF has
 

@@ -14,7 +14,7 @@ from simcli.exchange.writing.urdf.joints import HeldLinks, write_joint
 from simcli.exchange.writing.urdf.shapes import write_shapes
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables.model import WORLD, Array
-from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.lookup.structure import WORLD_NAME
 
 _NOTHING = np.array(rot.IDENTITY_POSE)
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of most programs that read URDF

@@ -10,9 +10,8 @@ from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.source import WrittenScene, pose_numbers
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables.model import Array
-from simcli.spec.names.structure import WORLD_NAME
-from simcli.spec.schema.look import rgb
-from simcli.spec.schema.shape import DEFAULT_LAYER
+from simcli.spec.lookup.structure import WORLD_NAME
+from simcli.spec.schema.shape import DEFAULT_LAYER, rgb
 
 _NOTHING = np.array(rot.IDENTITY_POSE)
 _OF_CONTACT = {"layers": "URDF has no layers", "touches": "URDF has no layers", "margin": "URDF has no margins of shapes",

@@ -1,0 +1,111 @@
+"""Names of the keys that the schema knows at a path, read from the schema itself."""
+
+from functools import cache, lru_cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from simcli.spec.base.nodes import PathStep
+from simcli.spec.schema.scene import AUTHORING, SceneSpec
+from simcli.spec.schema.sweep import SweepSpec
+from simcli.spec.values.spec_model import SpecModel
+
+_ENTRY_PARTS = (list, tuple)
+SWEEP_ROOT = "sweep"  # first step of the paths of a sweep file, which is no scene
+
+
+def known_keys(path: tuple[PathStep, ...], tag: str = "") -> list[str]:
+    """Keys that the mapping at a path may have; empty where the names are the user's.
+
+    Args:
+        path: of the mapping.
+        tag: its `type`, which leaves out the keys of the others; "" takes all of them.
+    """
+    if not path:
+        return [*fields(SceneSpec), *AUTHORING]
+    parts = parts_at(path)
+    chosen = [part for part in parts if tag in _tags(part)] or parts
+    return list(dict.fromkeys(name for part in chosen for name in fields(part)))
+
+
+def parts_at(path: tuple[PathStep, ...]) -> list[type[SpecModel]]:
+    """The classes that the mapping at a path may have."""
+    return [part for kind in kinds_at(path) for part in models(kind)]
+
+
+def is_named(path: tuple[PathStep, ...]) -> bool:
+    """Whether the keys of the mapping at a path are names that the user chooses."""
+    return any(get_origin(one) is dict for kind in kinds_at(path) for one in alternatives(kind))
+
+
+def described(path: tuple[PathStep, ...], key: str) -> tuple[Any, str] | None:
+    """Annotation and description of a key of the mapping at a path; None if it is not known."""
+    for part in parts_at(path) if path else [SceneSpec]:
+        for name, field in part.model_fields.items():
+            if key == (field.alias or name):
+                return field.annotation, field.description or ""
+    return None
+
+
+def _tags(part: type[SpecModel]) -> tuple[Any, ...]:
+    return get_args(fields(part).get("type"))
+
+
+@lru_cache(maxsize=4096)
+def kinds_at(path: tuple[PathStep, ...]) -> list[Any]:
+    """The annotations of what stands at a path."""
+    if not path:
+        return [SceneSpec]
+    if path[0] == SWEEP_ROOT:
+        kinds, rest = [SweepSpec], path[1:]
+    elif path[0] in AUTHORING:
+        kinds, rest = [AUTHORING[path[0]]], path[1:]
+    else:
+        kinds, rest = [SceneSpec], path
+    for step in rest:
+        kinds = [one for kind in kinds for one in below(kind, step)]
+    return kinds
+
+
+@cache
+def fields(model: type[SpecModel]) -> dict[str, Any]:
+    """Annotations of a class by the keys of a scene."""
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def below(kind: Any, step: PathStep) -> list[Any]:
+    """Annotations one step below an annotation."""
+    found = []
+    for one in alternatives(kind):
+        origin = get_origin(one)
+        if isinstance(one, type) and issubclass(one, SpecModel):
+            if str(step) in fields(one):
+                found.append(fields(one)[str(step)])
+        elif origin is dict:
+            found.append(get_args(one)[1])
+        elif origin in _ENTRY_PARTS and isinstance(step, int):
+            found.append(get_args(one)[0])
+        elif origin in _ENTRY_PARTS:
+            # One entry may stand without its list (`limit`, `drive`, `motion`).
+            found.extend(below(get_args(one)[0], step))
+    return found
+
+
+def models(kind: Any) -> list[type[SpecModel]]:
+    """The classes that an annotation names, those in lists too."""
+    found = []
+    for one in alternatives(kind):
+        if isinstance(one, type) and issubclass(one, SpecModel):
+            found.append(one)
+        elif get_origin(one) in _ENTRY_PARTS:
+            found.extend(models(get_args(one)[0]))
+    return found
+
+
+def alternatives(kind: Any) -> list[Any]:
+    """An annotation without Annotated, and the members of a union."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return alternatives(get_args(kind)[0])
+    if origin in (Union, UnionType):
+        return [one for member in get_args(kind) for one in alternatives(member)]
+    return [kind]

@@ -1,0 +1,210 @@
+"""Schema of forces: their keys, what they refer to, who supports them.
+
+The numbers of a force are read by the file of its name in model/forces/; what it does stands in kernels/.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from simcli.spec.schema.force_base import SOLVER_TYPES, EndSpec, ForceBase, TermSpec, listed_forces, one_or_list
+from simcli.spec.schema.joint import DriveSpec, LimitSpec
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    AnyNumber,
+    Point,
+    Text,
+    Truth,
+    doc,
+    drivable,
+    drivable_vector,
+    fixed_list,
+    one_or_list_json,
+    quantity,
+    refuse,
+    vector,
+)
+from simcli.spec.values.spec_model import ByType
+
+
+class SpringForce(ForceBase):
+    """A spring and damper between two points, straight or over pulleys.
+
+    With `through` it is a cable: it runs from `a` over these points to `b` without friction, so that one tension holds along
+    all of it, and its length is the sum of its straight parts.
+    """
+
+    type: Literal["spring"] = doc(REQUIRED, "Kind of force", "", "spring")
+    a: EndSpec = doc(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
+    b: EndSpec = doc(REQUIRED, "Second end", "", "slider/p")
+    through: tuple[EndSpec, ...] = doc((), "Points that it runs over on its way, without friction: pulleys without size", "",
+                                       "[{world: [0, 0, 2]}, crane/tip]")  # fmt: skip
+    stiffness: quantity("N/m", ge=0) = doc(REQUIRED, "Stiffness", "N/m", 50)
+    damping: quantity("N*s/m", ge=0) = doc(0.0, "Damping along the line", "N*s/m", 5)
+    rest_length: quantity("m", ge=0) | None = doc(None, "Length without force; default: the length at t = 0", "m", 1.0)
+    slack: Truth = doc(False, "True: a rope, no force when shorter", "", True)
+
+    ENDS = ("a", "through", "b")
+    EVENTS = (("stiffness",), ("damping",), ("rest_length",), ("slack",),
+              ("a", "at"), ("a", "world"), ("b", "at"), ("b", "world"))  # fmt: skip
+
+
+class WrenchForce(ForceBase):
+    """A force and a torque on a body."""
+
+    type: Literal["wrench"] = doc(REQUIRED, "Kind of force", "", "wrench")
+    body: Text = doc(REQUIRED, "Body", "", "crank")
+    force: drivable_vector("N") = doc((0.0, 0.0, 0.0), "Force; numbers or `$signal`", "N", [0, 0, 1])
+    torque: drivable_vector("N*m") = doc((0.0, 0.0, 0.0), "Torque; numbers or `$signal`", "N*m", [0, 0, 0])
+    at: Point | None = doc(None, "Point of application, body frame; default: the centre of mass", "m", [0, 0, 0])
+    frame: Literal["world", "body"] = doc("world", "Axes of force and torque", "", "body")
+
+    EVENTS = (("force",), ("torque",), ("at",))
+    DRIVEN = ("force", "torque")
+
+
+class TorqueForce(ForceBase):
+    """An effort on a joint, one per dof; of a free or distance joint a wrench at the child's centre of mass."""
+
+    type: Literal["torque"] = doc(REQUIRED, "Kind of force", "", "torque")
+    joint: Text = doc(REQUIRED, "Joint", "", "pin")
+    value: Annotated[
+        tuple[drivable("N*m", "N"), ...],
+        BeforeValidator(listed_forces),
+        WithJsonSchema(one_or_list_json("N*m", "N", signal=True)),
+    ] = doc(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
+
+    PER_DOF = ("value",)
+    EVENTS = (("value",),)
+
+
+class TorsionForce(ForceBase):
+    """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
+
+    type: Literal["torsion"] = doc(REQUIRED, "Kind of force", "", "torsion")
+    joint: Text = doc(REQUIRED, "Joint with scalar coordinates", "", "pin")
+    stiffness: one_or_list("N*m/rad", "N/m", ge=0) = doc(REQUIRED, "Stiffness, or one per dof", "N*m/rad or N/m", 3.0)
+    damping: one_or_list("N*m*s/rad", "N*s/m", ge=0) = doc((0.0,), "Damping, or one per dof", "N*m*s/rad or N*s/m", 0.1)
+    rest_angle: one_or_list("rad", "m") = doc((0.0,), "Coordinate without effort, or one per dof", "rad or m", "30 deg")
+
+    PER_DOF = ("stiffness", "damping", "rest_angle")
+    SPREADS = True
+    EVENTS = (("stiffness",), ("damping",), ("rest_angle",))
+
+
+def _thrice(value: object) -> object:
+    return fixed_list(3, "numbers")(value if isinstance(value, list | tuple) else [value] * 3)
+
+
+def _three(unit: str) -> object:
+    """One number for all axes, or one for each; three after reading."""
+    number = quantity(unit, ge=0)
+    return Annotated[tuple[number, number, number], BeforeValidator(_thrice), WithJsonSchema(one_or_list_json(unit, ge=0))]
+
+
+class BushingForce(ForceBase):
+    """A spring and damper of six axes between two frames: three along its axes, three about them.
+
+    It rests in the relative pose of t = 0, where it gives its preload alone. Turns are measured as the rotation vector from
+    there, at most half a turn.
+    """
+
+    type: Literal["bushing"] = doc(REQUIRED, "Kind of force", "", "bushing")
+    a: EndSpec = doc(REQUIRED, "Where it is fixed, with its axes", "", "frame/left")
+    b: EndSpec = doc(REQUIRED, "What it holds", "", "engine/left")
+    axes: PoseSpec = doc(PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "",
+                         "{rpy: [0, 0, 90 deg]}")  # fmt: skip
+    stiffness: _three("N/m") = doc((0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5])
+    damping: _three("N*s/m") = doc((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
+    angular_stiffness: _three("N*m/rad") = doc((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
+    angular_damping: _three("N*m*s/rad") = doc((0.0, 0.0, 0.0), "Damping about the axes", "N*m*s/rad", 0.5)
+    preload: vector("N") = doc((0.0, 0.0, 0.0), "Force on `b` at rest, along the axes", "N", [0, 0, 500])
+    angular_preload: vector("N*m") = doc((0.0, 0.0, 0.0), "Torque on `b` at rest, about the axes", "N*m", [0, 0, 1])
+
+    ENDS = ("a", "b")
+    EVENTS = (("stiffness",), ("damping",), ("angular_stiffness",), ("angular_damping",), ("preload",), ("angular_preload",))
+    SOLVERS = SOLVER_TYPES - {"affine"}
+
+    @model_validator(mode="after")
+    def _turns_alone(self) -> "BushingForce":
+        if any(self.axes.xyz):
+            raise refuse("SC207", "`axes` of a bushing have no place", "write the place as `at` of `a`", "axes.xyz")
+        return self
+
+
+_ACTS_OF_COUPLING = ("stiffness", "damping", "friction", "velocity_limit", "limit", "drive")
+
+
+class CouplingForce(ForceBase):
+    """Spring, damper, bounds and drive of x = sum of factor * coordinate, or what holds x: a tendon, a differential."""
+
+    type: Literal["coupling"] = doc(REQUIRED, "Kind of force", "", "coupling")
+    of: tuple[TermSpec, ...] = doc(
+        REQUIRED, "What x is the sum of", "", "[{joint: shoulder, factor: 2}, {joint: elbow, factor: -1}]", min_length=1
+    )
+    unit: Literal["m", "rad"] | None = doc(None, "Unit of x; needed where turns and displacements are added", "", "m")
+    stiffness: quantity("N*m/rad", "N/m", ge=0) = doc(0.0, "Stiffness", "N*m/rad or N/m", 50)
+    rest: AnyNumber = doc(0.0, "x at which the spring gives nothing", "rad or m", 0.1)
+    damping: quantity("N*m*s/rad", "N*s/m", ge=0) = doc(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
+    friction: quantity("N*m", "N", ge=0) = doc(0.0, "Dry friction", "N*m or N", 0.1)
+    velocity_limit: quantity("rad/s", "m/s", gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
+    limit: LimitSpec | None = doc(None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+                                  [-0.5, 0.5])  # fmt: skip
+    drive: DriveSpec | None = doc(None, "Actuator along x", "", "{mode: position, target: 0.1, stiffness: 100}")
+    hold: AnyNumber | None = doc(None, "Instead of all that: what x is, exactly", "rad or m", 0.1)
+
+    TERMS = ("of",)
+    EVENTS = (("stiffness",), ("rest",), ("damping",), ("friction",), ("velocity_limit",), ("limit",), ("limit", "lower"),
+              ("limit", "upper"), ("limit", "stiffness"), ("limit", "damping"), ("drive", "target"),
+              ("drive", "target_velocity"), ("drive", "stiffness"), ("drive", "damping"), ("drive", "effort_limit"))
+    SOLVERS = SOLVER_TYPES - {"affine"}
+    IS_SMOOTH = False  # its row is none of second degree
+
+    @model_validator(mode="after")
+    def _acts(self) -> "CouplingForce":
+        for key in (*_ACTS_OF_COUPLING, "rest"):
+            if self.hold is not None and key in self.model_fields_set:
+                raise refuse("SC207", f"`hold` and `{key}` contradict each other", "keep one of them: x does not move", key)
+        if self.hold is None and not any(getattr(self, key) for key in _ACTS_OF_COUPLING):
+            keys = ", ".join(f"`{key}`" for key in (*_ACTS_OF_COUPLING, "hold"))
+            raise refuse("SC202", "the coupling does nothing", f"add one of {keys}")
+        return self
+
+
+_ACTS_OF_DRAG = ("damping", "quadratic", "angular_damping", "angular_quadratic")
+
+
+class DragForce(ForceBase):
+    """Viscous and quadratic drag on a body: of a point against a medium, and of its turning.
+
+    force = -(damping + quadratic |v|) v, v the velocity of the point less that of the medium; the torque is
+    -(angular_damping + angular_quadratic |w|) w.
+    """
+
+    type: Literal["drag"] = doc(REQUIRED, "Kind of force", "", "drag")
+    body: Text = doc(REQUIRED, "Body", "", "ball")
+    damping: quantity("N*s/m", ge=0) = doc(0.0, "Viscous drag", "N*s/m", 0.1)
+    quadratic: quantity("N*s^2/m^2", ge=0) = doc(0.0, "Quadratic drag: density * drag coefficient * area / 2", "N*s^2/m^2",
+                                                 0.02)  # fmt: skip
+    angular_damping: quantity("N*m*s/rad", ge=0) = doc(0.0, "Viscous drag of turning", "N*m*s/rad", 1e-3)
+    angular_quadratic: quantity("N*m*s^2/rad^2", ge=0) = doc(0.0, "Quadratic drag of turning", "N*m*s^2/rad^2", 1e-4)
+    at: Point | None = doc(None, "Point that is dragged, body frame; default: the centre of mass", "m", [0, 0, 0.1])
+    wind: vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity of the medium, world axes", "m/s", [3, 0, 0])
+
+    EVENTS = (*((key,) for key in _ACTS_OF_DRAG), ("at",), ("wind",))
+
+    @model_validator(mode="after")
+    def _acts(self) -> "DragForce":
+        if not any(key in self.model_fields_set for key in _ACTS_OF_DRAG):
+            raise refuse("SC202", "the drag does nothing", f"add one of {', '.join(f'`{key}`' for key in _ACTS_OF_DRAG)}")
+        return self
+
+
+FORCES: tuple[type[ForceBase], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce, CouplingForce,
+                                       DragForce)  # fmt: skip
+WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)
+if TYPE_CHECKING:
+    ForceSpec = ForceBase
+else:
+    ForceSpec = Annotated[Union[FORCES], ByType(*FORCES)]  # noqa: UP007 (of a list)
