@@ -64,6 +64,7 @@ FOLDER_FLOORS = {
     "kernels": ("language", "device", "collision", "complementarity", "articulation", "rows", "forces", "barrier",
                 "potentials", "rays", "."),
     "model": ("tables", "joints", "signals", "bodies", "forces", "constraints", "forms", "closure", "."),
+    "spec": ("base", "values", "schema", "lookup", "document", "faults", "expansion", "batches", "checks", "."),
     "solvers": ("base", "rows", "impulses", "output", "tree", "natural", "affine", "run", "."),
 }  # fmt: skip
 MOST_PACKAGES, MOST_MODULES = 75, 720

@@ -2,7 +2,6 @@
 
 Comes in: a SceneSpec (names, SI floats). Goes out: a Model of read-only numpy tables, the joint catalogue, topology,
 mass properties, and what `simcli show` prints. Never found here: text and marks of scene files, Taichi, time stepping.
-Folders from bottom to top: tables, joints, signals, bodies, forces, constraints, forms, closure.
 """
 
 from importlib import import_module
