@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.device import stage_lists
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.pack_arrays import PackArray
-from simcli.kernels.device.programs import GROUPS, NOBODY, Program, Registers, begin, run
+from simcli.kernels.device.programs import _SET, GROUPS, NOBODY, Program, Registers, _tables, begin, run
 from simcli.kernels.device.stage_lists import only, repeat, repeat_blocks, set_registers, within
 from simcli.kernels.language import ti
 from simcli.pipeline import Request, prepare
@@ -309,6 +309,35 @@ def test_lists_nest_and_each_has_its_mask(in_warps):
     assert c.inner.read()[:, 0, 0].tolist() == (3.0 * turns).tolist()
     assert c.ends.read()[:, 0, 0].tolist() == np.where(bounds % 2 == 0, 2.0, 1.0).tolist()
     assert len(program.stages) == 7  # `end` has two owners
+
+
+def lines_of(body, *zeros):
+    """Registers that a list sets, and their values, line by line."""
+    registers = Registers(Arena(live_device(), 4), "step", "share", zeros=zeros)
+    program = Program(Arena(live_device(), 4), body, registers)
+    kinds = [kind for kind, *_ in program.lines]
+    table = next(found[4] for key, found in _tables.items() if key == (tuple(body), (registers.names, registers.zeros)))
+    return [(registers.names[target], value) for kind, target, value in zip(kinds, table[3], table[4], strict=True)
+            if kind == _SET]  # fmt: skip
+
+
+def test_a_register_is_set_where_it_may_have_another_value():
+    """One that only lists set has no line that sets it to what it is; one that stages count up has a line each time."""
+    body = (set_registers(share=0), increase, set_registers(share=0), increase)
+    assert lines_of(body, "share") == []
+    assert lines_of(body) == 2 * [("share", 0)]
+    turns = repeat(set_registers(share=0), increase, set_registers(share=1), increase, at_most=3, wanted=wants_more)
+    assert lines_of((turns, set_registers(share=1)), "share") == [("share", 0), ("share", 1), ("share", 0), ("share", 1)]
+    assert lines_of((only(is_even, set_registers(share=0), increase),), "share") == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_registers_that_begin_at_zero_are_set_by_lists_alone(name, tmp_path):
+    solver = maker(CASES[name], tmp_path)()[0]
+    program = inner(solver).core.program
+    for stage in program.stages:
+        for zero in program.registers.zeros:
+            assert f'now.store(w, "{zero}"' not in inspect.getsource(stage.function)
 
 
 def test_a_register_that_some_worlds_set_is_set_back_for_the_others():

@@ -30,7 +30,7 @@ class Registers:
     Args:
         arena: of the run, not built yet.
         names: of the numbers.
-        zeros: of those that are 0 where a list begins.
+        zeros: of those that are 0 where a list begins, and that lists alone set.
     """
 
     _data_oriented = True
@@ -137,7 +137,7 @@ class Program:
         """Append the lines of a repetition."""
         at = len(lines)
         lines.append(None)
-        names = {one.name for one in _sets(item.body) if one.value != self.known.get(one.name)}
+        names = {one.name for one in _sets(item.body) if not self.has_already(one.name, one.value)}
         before = {name: self.known.get(name) for name in names}
         if item.at_most > 1:
             self.known = {name: value for name, value in self.known.items() if name not in names}
@@ -154,11 +154,15 @@ class Program:
                 self.known.pop(name, None)
 
     def set_register(self, name: str, value: int, level: int, lines: list) -> None:
-        """Append the line that sets a register, unless it has that value already."""
-        if self.known.get(name) == value:
+        """Append the line that sets a register, unless it is sure to have that value already."""
+        if self.has_already(name, value):
             return
         lines.append((_SET, NOBODY, level, self.registers.names.index(name), value))
         self.known[name] = value
+
+    def has_already(self, name: str, value: int) -> bool:
+        """Whether a register that lists alone set has a value where the list is."""
+        return name in self.registers.zeros and self.known.get(name) == value
 
     def number(self, function: Callable | None, of: tuple) -> int:
         """Number of a stage or condition."""

@@ -191,7 +191,7 @@ class AffineCore:
         self.ends, (self.shows, self.shows_forces) = affine_ends(self), affine_shows(self)
         self.spins, self.stores = affine_spins(self), affine_stores(self)
         self.gives, self.takes, self.pulls = gives(self), takes(self), pulls(self)
-        self.now = Registers(arena, *_NOW, zeros=("step", "instant"))
+        self.now = Registers(arena, *_NOW, zeros=("instant",))
         self.program = Program(arena, frame_of_affine(self), self.now)
 
     def coordinates(self, laws: Laws) -> np.ndarray:

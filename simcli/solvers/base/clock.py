@@ -62,6 +62,7 @@ def begin_program(c, w, first, steps) -> None:
     c.now.store(w, "first_high", ti.cast(first // _WORD, ti.i32))
     c.now.store(w, "first_low", ti.cast(first % _WORD, ti.i32))
     c.now.store(w, "steps", steps)
+    c.now.store(w, "step", 0)
     for name in c.now.zeros:
         c.now.store(w, name, 0)
 

@@ -247,7 +247,7 @@ class Core:
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
-        self.now, (self.b, self.g) = Registers(arena, *_NOW, zeros=("step", "node", "instant")), arena.single.arrays(2)
+        self.now, (self.b, self.g) = Registers(arena, *_NOW, zeros=("node", "instant")), arena.single.arrays(2)
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
