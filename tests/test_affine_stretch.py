@@ -153,9 +153,9 @@ def corners(path, frame, world=0, body="bar"):
 
 def test_poses_with_a_stretch_carry_points_about_the_centre_of_mass(path):
     with simcli.open(path) as run:
-        motion = subject_of_run(run, [0]).motion()
-        ((_, poses),) = motion.blocks()
-        rigid = stretch.without_stretch(poses, motion.com)
+        recorded = subject_of_run(run, [0]).motion()
+        ((_, poses),) = recorded.blocks()
+        rigid = stretch.without_stretch(poses, recorded.com)
         np.testing.assert_allclose(rigid, run.column("frames/body_q")[:, :1], atol=1e-15)
         moments = Moments(subject_of_run(run, [0]))
         middle = moments.at(0.5 * (run.time[-2] + run.time[-1]))[0, 0]
@@ -180,8 +180,8 @@ def test_packing_keeps_corners_and_leaves_out_what_nobody_sees(path):
     assert {"strain", "stretch"} <= set(chunk)
     assert content.error < 1e-4
     slight = poses.copy()
-    strain = stretch.strain(poses)
-    slight[..., 7:] = stretch.UNMOVED[7:] + 0.9e-4 * strain / np.abs(strain).max()
+    strains = stretch.strain(poses)
+    slight[..., 7:] = stretch.UNMOVED[7:] + 0.9e-4 * strains / np.abs(strains).max()
     assert quantised.quantise_stretch(slight) is None
     unseen = quantised.error(slight, slight[..., :7], np.ones(2))
     assert 0.5e-4 < unseen < 3e-4  # it is told all the same

@@ -19,9 +19,8 @@ from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Event, Status
 from simcli.records.contents.layout import axes_of, selected
 from simcli.records.integrity.bits import differing_bits, size_of_rows
-from simcli.records.integrity.verification import held
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.reading.tiles import read_tile
+from simcli.records.reading.tiles import held, read_tile
 
 STRICT, LOOSE = Tolerance(0.0, 0.0), Tolerance(1e-6, 1e-9)
 EVENTS = (Event(20, 0.02, 1, "SC601", 2, 0, -1, 1.5, "first"), Event(50, 0.05, 2, "SC661", 1, -1, 1, 2.5, "second"))

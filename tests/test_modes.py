@@ -15,8 +15,9 @@ from support.scenes import scene
 
 from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study, check_bounds, refuse_modes, study
+from simcli.analysis.rest.postures import NoEquilibriumError
 from simcli.analysis.rest.spectrum import ModeKind
-from simcli.analysis.rest.statics import NoEquilibriumError, Statics
+from simcli.analysis.rest.statics import Statics
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.model.forms.maximal_form import maximal_form

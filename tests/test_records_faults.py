@@ -21,8 +21,9 @@ from simcli.errors import Exit, FileError, OutputError
 from simcli.records.integrity.bits import differing_bits, size_of_rows
 from simcli.records.integrity.heaps import ENTRY, HEAD
 from simcli.records.integrity.repair import repair_file
-from simcli.records.integrity.verification import held, verify
+from simcli.records.integrity.verification import verify
 from simcli.records.reading.reader import open_trajectory
+from simcli.records.reading.tiles import held
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 120

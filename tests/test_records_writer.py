@@ -229,22 +229,22 @@ def test_put_waits_while_the_recorder_is_behind(tmp_path, monkeypatch):
 
 def test_a_batch_is_whole_grains_and_its_events():
     """The clock that says when a commit is due is the caller's."""
-    ring = Ring(nameless_file(), GrowingRows(tuple(ROWS), AXES, "float64", 2), 8)
-    backlog = Backlog(ring, grain=2, portion=4, patience=10.0, n_worlds=AXES.n_worlds, now=0.0)
+    memory = Ring(nameless_file(), GrowingRows(tuple(ROWS), AXES, "float64", 2), 8)
+    backlog = Backlog(memory, grain=2, portion=4, patience=10.0, n_worlds=AXES.n_worlds, now=0.0)
     assert backlog.seconds_to_commit(0.0) is None
-    ring.frames("frames/step", 0, 3)[...] = (0, 10, 20)
+    memory.frames("frames/step", 0, 3)[...] = (0, 10, 20)
     backlog.add(3, [event(2), event(0)], None)
     assert backlog.seconds_to_commit(4.0) == 6.0
     batch = backlog.take(4.0)
     assert (batch.n_frames, [e.step for e in batch.events], backlog.n_frames) == (2, [0], 1)
     assert backlog.seconds_to_commit(5.0) is None
-    ring.frames("frames/step", 3, 5)[...] = (30, 40, 50, 60, 70)
+    memory.frames("frames/step", 3, 5)[...] = (30, 40, 50, 60, 70)
     backlog.add(5, [], None)
     assert backlog.seconds_to_commit(5.0) == 0.0
     batch = backlog.take(5.0)
     assert batch.columns["frames/step"].tolist() == [20, 30, 40, 50]
     assert [e.step for e in batch.events] == [20]
-    ring.frames("frames/step", 8, 1)[...] = 80
+    memory.frames("frames/step", 8, 1)[...] = 80
     backlog.add(1, [], None)
     assert [backlog.take(6.0, is_last=True).n_frames for _ in range(2)] == [2, 1], "the ring begins anew between them"
 

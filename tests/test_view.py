@@ -294,12 +294,12 @@ def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_p
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, monkeypatch):
-    from simcli.view.page import document
+    from simcli.view.page import document as page
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(document, "bundle", fail)
+    monkeypatch.setattr(page, "bundle", fail)
     (tmp_path / "p.html").write_text("before")
     code, _, err = command(capsys, path, "-o", tmp_path / "p.html", "--force")
     assert (code, "nothing was left" in err) == (Exit.OUTPUT, True)

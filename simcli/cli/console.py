@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
 from typing import Any
 
 from simcli.errors import OutputError
@@ -229,3 +230,13 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, bool | int | str) or value is None:
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return str(value)
+
+
+def set_line(texts: Sequence[str]) -> str:
+    """The options that use what was found, as a shell takes them."""
+    return " ".join(f"--set {quote(text)}" for text in texts)
+
+
+def in_unit(unit: str) -> str:
+    """A unit behind a number."""
+    return f" {unit}" if unit and unit != "1" else ""

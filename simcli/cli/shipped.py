@@ -1,5 +1,12 @@
 """Scenes that come with the program."""
 
+from pathlib import Path
+
+from simcli.cli import console
+from simcli.errors import OutputError
+
+_TOLD = 3  # names of elements that meet one fate for one reason
+
 
 def shipped_scenes(folder: str) -> dict[str, str]:
     """Texts of the scenes of a folder of simcli/docs, by name; the first line of each is a comment that says what it is.
@@ -17,3 +24,55 @@ def shipped_scenes(folder: str) -> dict[str, str]:
 def first_line(text: str) -> str:
     """What a shipped scene is."""
     return text.splitlines()[0].lstrip("# ")
+
+
+def write_with_meshes(target: Path, found, force: bool) -> None:
+    """Write a file and the meshes that it names; nothing outside of its folder.
+
+    Args:
+        target: of the file.
+        found: its `text`, and `files` by their paths relative to it.
+        force: whether meshes may replace others, of the same name, beside the file.
+
+    Raises:
+        OutputError: one of them cannot be written, or would replace another one.
+    """
+    from simcli.records.drafts import drafted, written
+
+    meshes = {target.parent / name: data for name, data in found.files.items()}
+    taken = [] if force else [path for path, data in meshes.items() if path.exists() and not _holds(path, data)]
+    if taken:
+        more = f", and {len(taken) - 1} more" if len(taken) > 1 else ""
+        raise OutputError(f"{taken[0]} exists{more}, and is not what would be written there: choose another name by -o, or "
+                          "add --force")  # fmt: skip
+    for path, data in meshes.items():
+        if not _holds(path, data):
+            with drafted(path) as draft:
+                draft.write_bytes(data)
+    with written(target) as stream:
+        stream.write(found.text)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file has these bytes."""
+    return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+
+
+def say_report(report) -> None:
+    """The sums of a report, and what was changed or dropped with the reason, on stderr."""
+    notes = report.count_notes()
+    apart = f", {notes} of which do not affect the motion" if notes else ""
+    console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()) + apart)
+    for fate in ("changed", "dropped"):
+        for kind, why, entries in report.sums(fate):
+            names = [f"{entry.name or kind}:{entry.line}" for entry in entries[:_TOLD]]
+            more = f" and {len(entries) - _TOLD} more" if len(entries) > _TOLD else ""
+            console.say(f"  {fate} {len(entries)} {kind} ({', '.join(names)}{more}): {why}")
+
+
+def say_imported(document, scene: Path) -> None:
+    """Say in a line that a scene was made of a model, if it was, and what that lost."""
+    report = document.cache.get("imported")
+    if report is not None:
+        counts = ", ".join(f"{count} {fate}" for fate, count in report.counts().items() if count)
+        console.say(f"{scene}: read as the scene that `simcli import` makes of it (elements: {counts})")

@@ -155,7 +155,7 @@ class OfMode:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Values, one study of an equilibrium after the other; NaN where there is no equilibrium, or no such number."""
-        from simcli.analysis.rest.statics import NoEquilibriumError
+        from simcli.analysis.rest.postures import NoEquilibriumError
 
         found, invalid = np.full(len(points), np.nan), None
         for k, point in enumerate(points):

@@ -8,12 +8,11 @@ from simcli import rotations as rot
 from simcli.analysis.channels import ChannelSource, check_worlds
 from simcli.errors import UsageError
 from simcli.model.joints.tree_kinematics import body_poses
-from simcli.model.tables.model import Model
+from simcli.model.tables.model import Array, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.view.drawing.parts import Drawing, Viewpoint
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
-_Array = np.ndarray
 BLOCK = 3e6  # [B] of poses that are read at once
 _FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
 _FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
@@ -34,7 +33,7 @@ class RecordedMotion:
         com: [m], (W, B, 3), centres of mass, if bodies are stretched.
     """
 
-    def __init__(self, time: _Array, worlds: Sequence[int], n_bodies: int, read, com: _Array | None = None):
+    def __init__(self, time: Array, worlds: Sequence[int], n_bodies: int, read, com: Array | None = None):
         self.time, self.worlds, self.n_bodies, self._read, self.com = time, tuple(worlds), n_bodies, read, com
 
     @property
@@ -42,11 +41,11 @@ class RecordedMotion:
         """Number of frames, F."""
         return len(self.time)
 
-    def frames(self, first: int, last: int) -> _Array:
+    def frames(self, first: int, last: int) -> Array:
         """Poses of frames first to last - 1, as of `blocks`."""
         return self._read(first, last)
 
-    def blocks(self) -> Iterator[tuple[int, _Array]]:
+    def blocks(self) -> Iterator[tuple[int, Array]]:
         """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended.
 
         Of bodies that are stretched (f, W, B, 13): see `stretch`.
@@ -64,12 +63,12 @@ def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> RecordedMotio
     return RecordedMotion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
 
 
-def start_poses(model: Model) -> _Array:
+def start_poses(model: Model) -> Array:
     """[m, 1], (W|1, B, 7), poses of the bodies at the start."""
     return _forward(model, model.joint_q)
 
 
-def _forward(model: Model, joint_q: _Array) -> _Array:
+def _forward(model: Model, joint_q: Array) -> Array:
     turn, place = body_poses(model, joint_q)
     return np.moveaxis(rot.make_pose(place, rot.matrix_to_quat(turn)), 0, 1)
 
@@ -98,7 +97,7 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
             com = run.model["body_com"]
             com = com[list(worlds)] if len(com) > 1 else np.repeat(com, len(worlds), axis=0)
 
-        def read(first: int, last: int) -> _Array:
+        def read(first: int, last: int) -> Array:
             frames = slice(picked[first], picked[last - 1] + 1, picked.step)
             found = [source.read(frames, worlds) for source in (poses, stretches) if source is not None]
             found = [rows.reshape(*rows.shape[:2], len(run.bodies), -1) for rows in found]
@@ -109,7 +108,7 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
         of_world = [models(world) for world in worlds]
         source = ChannelSource("joint_q", column, ("",) * column.shape[2], ())
 
-        def read(first: int, last: int) -> _Array:
+        def read(first: int, last: int) -> Array:
             q = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
             return np.stack([_forward(model, q[:, k]) for k, model in enumerate(of_world)], axis=1)
 
@@ -144,7 +143,7 @@ class Extent:
         self._fixed = fixed + [(point[None], 0.0) for body, point in ends if body < 0]
         self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
 
-    def see(self, poses: _Array) -> None:
+    def see(self, poses: Array) -> None:
         """Take poses in, (f, W, B, 7 or 13)."""
         if not len(self._body):
             return
@@ -154,7 +153,7 @@ class Extent:
             self._low = np.fmin(self._low, np.fmin.reduce(place))
             self._high = np.fmax(self._high, np.fmax.reduce(place))
 
-    def box(self) -> tuple[_Array, _Array]:
+    def box(self) -> tuple[Array, Array]:
         """Corners [m], two of (3,), world; with what is fixed and not much larger."""
         low, high = self._low, self._high
         if not (np.isfinite(low) & np.isfinite(high)).all():
@@ -166,7 +165,7 @@ class Extent:
         return low, high
 
 
-def bounds(drawing: Drawing, motion: RecordedMotion) -> tuple[_Array, _Array]:
+def bounds(drawing: Drawing, motion: RecordedMotion) -> tuple[Array, Array]:
     """The box of `Extent` of a whole motion: corners [m], two of (3,), world."""
     extent = Extent(drawing)
     for _, poses in motion.blocks():
@@ -174,7 +173,7 @@ def bounds(drawing: Drawing, motion: RecordedMotion) -> tuple[_Array, _Array]:
     return extent.box()
 
 
-def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPECT) -> Viewpoint:
+def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT) -> Viewpoint:
     """A camera that sees a box: across a flat motion, from above one that lies, else from a corner; outside of planes.
 
     Args:
@@ -202,13 +201,13 @@ def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPEC
     return (outside or cameras)[0]
 
 
-def _is_above(camera: Viewpoint, point: _Array, normal: _Array) -> bool:
+def _is_above(camera: Viewpoint, point: Array, normal: Array) -> bool:
     """Whether a camera sees the outside of a plane, and not too flat."""
     away = np.array(camera.position) - point
     return float(away @ normal) > _FLAT * float(np.linalg.norm(away))
 
 
-def _seeing(low: _Array, high: _Array, up: _Array, towards: _Array, aspect: float) -> Viewpoint:
+def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -> Viewpoint:
     """A camera in a direction from the middle of a box, so far away that all corners of the box are seen."""
     towards = towards / np.linalg.norm(towards)
     middle = 0.5 * (low + high)

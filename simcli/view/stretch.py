@@ -8,8 +8,8 @@ seven numbers, x and R alone.
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.tables.model import Array
 
-_Array = np.ndarray
 RIGID = 7  # numbers of a pose
 WHOLE = 13  # with the stretch
 UNMOVED = np.array((0.0,) * 6 + (1.0,) * 4 + (0.0,) * 3)  # at the origin, as it was made
@@ -17,7 +17,7 @@ SEEN_STRETCH = 1e-4  # of the size of a body, the stretch that is drawn
 _AT = np.array(((0, 3, 4), (3, 1, 5), (4, 5, 2)))
 
 
-def with_stretch(poses: _Array, stretch: _Array, com: _Array) -> _Array:
+def with_stretch(poses: Array, stretch: Array, com: Array) -> Array:
     """Poses as files have them, with the stretch.
 
     Args:
@@ -32,7 +32,7 @@ def with_stretch(poses: _Array, stretch: _Array, com: _Array) -> _Array:
     return np.concatenate((place, poses[..., 3:], stretch), axis=-1)
 
 
-def without_stretch(poses: _Array, com: _Array | None) -> _Array:
+def without_stretch(poses: Array, com: Array | None) -> Array:
     """Poses as files have them, (..., B, 7), of those that `with_stretch` made; of others these themselves."""
     if not is_stretched(poses):
         return poses
@@ -40,23 +40,23 @@ def without_stretch(poses: _Array, com: _Array | None) -> _Array:
     return np.concatenate((place, poses[..., 3:RIGID]), axis=-1)
 
 
-def is_stretched(poses: _Array) -> bool:
+def is_stretched(poses: Array) -> bool:
     """Whether poses have a stretch."""
     return poses.shape[-1] == WHOLE
 
 
-def strain(poses: _Array) -> _Array:
+def strain(poses: Array) -> Array:
     """[1], (..., 6), S - 1 of poses with a stretch."""
     return poses[..., RIGID:] - UNMOVED[RIGID:]
 
 
-def stretch_axes(poses: _Array) -> _Array:
+def stretch_axes(poses: Array) -> Array:
     """[1], (..., 3, 3), R of poses, or R S."""
     turn = rot.quat_to_matrix(poses[..., 3:RIGID])
     return turn @ poses[..., RIGID:][..., _AT] if is_stretched(poses) else turn
 
 
-def carried(poses: _Array, points: _Array) -> _Array:
+def carried(poses: Array, points: Array) -> Array:
     """[m], (..., 3), world: points of bodies [m], (..., 3), body frame, where poses (..., 7 or 13) have them."""
     points = np.asarray(points, float)
     if is_stretched(poses):
@@ -64,6 +64,6 @@ def carried(poses: _Array, points: _Array) -> _Array:
     return poses[..., :3] + rot.quat_rotate(poses[..., 3:RIGID], points)
 
 
-def _strained(stretch: _Array, points: _Array) -> _Array:
+def _strained(stretch: Array, points: Array) -> Array:
     """(S - 1) p."""
     return ((stretch - UNMOVED[RIGID:])[..., _AT] * points[..., None, :]).sum(axis=-1)

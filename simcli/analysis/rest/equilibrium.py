@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics
+from simcli.analysis.rest.postures import NoEquilibriumError, Posture
+from simcli.analysis.rest.statics import Statics
 from simcli.model.tables.model import Array
 
 BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at

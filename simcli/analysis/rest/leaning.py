@@ -27,7 +27,8 @@ from simcli.analysis.rest.equilibrium import (
     saddle_exit,
 )
 from simcli.analysis.rest.holding import balancing_forces, held_of
-from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics
+from simcli.analysis.rest.postures import NoEquilibriumError, Posture
+from simcli.analysis.rest.statics import Statics
 from simcli.analysis.rest.touching import ROWS, RestContacts, cone_forces
 from simcli.errors import UsageError
 from simcli.model.tables.model import Array

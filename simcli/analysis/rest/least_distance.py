@@ -11,21 +11,22 @@ solved once more, for the last digits.
 
 import numpy as np
 
-_Array = np.ndarray
+from simcli.model.tables.model import Array
+
 RANK = 1e-9  # singular values below this part of the largest are none
 _ACTS = 1e-12  # multipliers below this part of the largest do not act
 EMPTY = 1e-10  # relative residual of what has no solution
 _ROUNDS = 10  # of the active set, for each multiplier
 
 
-def null_space(A: _Array) -> tuple[_Array, _Array]:
+def null_space(A: Array) -> tuple[Array, Array]:
     """The pseudo-inverse of A (m, n), (n, m), and an orthonormal basis of what A takes to zero, (n, n - rank)."""
     left, values, right = np.linalg.svd(A)
     rank = int((values > RANK * values.max(initial=0.0)).sum())
     return right[:rank].T @ (left[:, :rank] / values[:rank]).T, right[rank:].T
 
 
-def nearest(A: _Array, b: _Array, start: _Array, lower: _Array) -> _Array | None:
+def nearest(A: Array, b: Array, start: Array, lower: Array) -> Array | None:
     """The solution of A x = b that is nearest to `start`, in the sense of least squares where A x = b has none.
 
     Args:
@@ -48,7 +49,7 @@ def nearest(A: _Array, b: _Array, start: _Array, lower: _Array) -> _Array | None
     return None if step is None else x + N @ (step * size)
 
 
-def least_distance(G: _Array, h: _Array) -> _Array | None:
+def least_distance(G: Array, h: Array) -> Array | None:
     """The shortest z with G z >= h; None if there is none.
 
     Args:
@@ -67,7 +68,7 @@ def least_distance(G: _Array, h: _Array) -> _Array | None:
     return z if (G @ z >= h - EMPTY).all() else -rest[:-1] / rest[-1]
 
 
-def nonnegative(E: _Array, f: _Array) -> _Array:
+def nonnegative(E: Array, f: Array) -> Array:
     """The u >= 0 of least |E u - f|, by an active set.
 
     Args:

@@ -12,9 +12,10 @@ import numpy as np
 
 from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search_equilibrium
 from simcli.analysis.rest.leaning import grazing, initial_leaning, refuse_touching, search_leaning
+from simcli.analysis.rest.postures import NoEquilibriumError, Slope, linear_dofs, spring_tensions
 from simcli.analysis.rest.prestress import Prestress, SolvedPrestress, chosen_springs, prestress_of, solve_prestress, without
 from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
-from simcli.analysis.rest.statics import NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
+from simcli.analysis.rest.statics import Statics
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device

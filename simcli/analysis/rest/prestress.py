@@ -17,8 +17,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.analysis.rest.least_distance import RANK, nearest, null_space
+from simcli.analysis.rest.postures import NoEquilibriumError, Posture, spring_tensions
 from simcli.analysis.rest.spectrum import split_by_inertia
-from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, spring_tensions
+from simcli.analysis.rest.statics import Statics
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
 from simcli.model.tables.model import Array, Model

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 import numpy as np
 
-_Array = np.ndarray
+from simcli.model.tables.model import Array
+
 SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its differences
 REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
 _ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
@@ -42,7 +43,7 @@ class Mode:
     kind: ModeKind
     eigenvalue: complex
     partner: complex | None
-    shape: _Array
+    shape: Array
 
     @property
     def omega(self) -> float:
@@ -67,12 +68,12 @@ class MasslessError(ValueError):
         direction: (m,).
     """
 
-    def __init__(self, direction: _Array):
+    def __init__(self, direction: Array):
         self.direction = direction
         super().__init__("a direction has stiffness or damping and no inertia")
 
 
-def modes_of(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[list[Mode], int]:
+def modes_of(M: Array, C: Array, K: Array, noise: Array) -> tuple[list[Mode], int]:
     """Modes by rising size of their eigenvalues.
 
     Args:
@@ -103,7 +104,7 @@ def modes_of(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[list[Mode]
     return sorted(modes, key=lambda mode: mode.omega), idle
 
 
-def inertial_directions(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[_Array, int]:
+def inertial_directions(M: Array, C: Array, K: Array, noise: Array) -> tuple[Array, int]:
     """Directions that have inertia, as columns, (n, m), and the number of those that have nothing at all.
 
     Args:
@@ -123,20 +124,20 @@ def inertial_directions(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple
     return heavy, idle.shape[1]
 
 
-def split_by_inertia(M: _Array) -> tuple[_Array, _Array]:
+def split_by_inertia(M: Array) -> tuple[Array, Array]:
     """Directions with inertia and those without, as columns."""
     values, vectors = np.linalg.eigh(0.5 * (M + M.T))
     heavy = values > _MASSLESS * values.max(initial=0.0)
     return vectors[:, heavy], vectors[:, ~heavy]
 
 
-def rounding_of(values: _Array, shapes: _Array, noise: _Array) -> _Array:
+def rounding_of(values: Array, shapes: Array, noise: Array) -> Array:
     """What eigenvalues may be wrong by: errors of K along the shapes, (m, n), and those of the eigenvalue solver."""
     along = np.einsum("in,ij,jn->n", np.abs(shapes), noise, np.abs(shapes))
     return along + EIGENVALUES * len(values) * np.abs(values).max(initial=0.0)
 
 
-def undamped(A: _Array, L_inverse: _Array, noise: _Array) -> list[Mode]:
+def undamped(A: Array, L_inverse: Array, noise: Array) -> list[Mode]:
     """Modes of y'' + A y = 0, A symmetric."""
     squares, vectors = np.linalg.eigh(A)
     shapes = L_inverse.T @ vectors
@@ -152,7 +153,7 @@ def undamped(A: _Array, L_inverse: _Array, noise: _Array) -> list[Mode]:
     return modes
 
 
-def damped(A: _Array, B: _Array, L_inverse: _Array, K: _Array, C: _Array, noise: _Array) -> list[Mode]:
+def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Array) -> list[Mode]:
     """Modes of y'' + B y' + A y = 0.
 
     Args:
@@ -194,7 +195,7 @@ def _kind(value: complex) -> ModeKind:
     return ModeKind.GROWTH if value.real > 0.0 else ModeKind.DECAY
 
 
-def flat_directions(K: _Array, noise: _Array) -> _Array:
+def flat_directions(K: Array, noise: Array) -> Array:
     """Orthonormal directions that a stiffness takes to nothing but its errors, as columns."""
     if not K.shape[1]:
         return np.zeros((0, 0))
@@ -203,7 +204,7 @@ def flat_directions(K: _Array, noise: _Array) -> _Array:
     return right[values <= error].T
 
 
-def _null_space(matrix: _Array, threshold: float) -> _Array:
+def _null_space(matrix: Array, threshold: float) -> Array:
     """Orthonormal directions that a matrix takes to nothing: singular values up to a threshold."""
     if not matrix.shape[1]:
         return np.zeros((0, 0))

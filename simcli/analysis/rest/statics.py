@@ -12,18 +12,18 @@ length for dofs that move and 1 for those that turn, so that directions of both 
 Source: the stiffness over the null space of the rows, as in the statics of Rible. Deviation: F'' and phi'' by differences.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, wrenches_of_joints
-from simcli.errors import Exit, SimcliError, UsageError
+from simcli.analysis.rest.postures import NoEquilibriumError, Posture, Slope, linear_dofs, spring_tensions, typical_length
+from simcli.errors import UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.queries import ContactFinder
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.row_places import start_angles
-from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
-from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.model import Array, Model
 from simcli.model.tables.signal_tables import acting_feedback
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
@@ -42,59 +42,6 @@ _EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in the errors of central dif
 REACH = 2.0  # typical lengths within which contacts are looked for
 _ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
-_TINY = np.finfo(float).tiny
-
-
-class NoEquilibriumError(SimcliError):
-    """There is no equilibrium as asked for; the message has the residual."""
-
-    exit_code = Exit.NEGATIVE
-
-
-@dataclass(frozen=True)
-class Posture:
-    """A state at rest on the rows.
-
-    Attributes:
-        q: [m, rad, 1], (NQ,).
-        angle: [rad], (R,), of rows that count turns.
-        U: (n, m), directions, in the units of the dofs.
-        effort: [N, N m], (n,), R, with the forces of contacts that are held; 0 for dofs that are prescribed.
-        load: [N m], (m,), g.
-        multiplier: [N, N m], (R,); of redundant rows the least ones.
-        found: the balance with these multipliers.
-        press: the contacts that are held, None without any.
-    """
-
-    q: Array
-    angle: Array
-    U: Array
-    effort: Array
-    load: Array
-    multiplier: Array
-    found: Balances
-    press: Press | None = None
-
-
-@dataclass(frozen=True)
-class Slope:
-    """A matrix of derivatives.
-
-    Attributes:
-        matrix: (m, m).
-        error: (m, m), of each entry: what the last extrapolation changed, and rounding.
-        kink: direction across which the slope jumps, -1 if there is none.
-    """
-
-    matrix: Array
-    error: Array
-    kink: int = -1
-
-    @property
-    def roughness(self) -> float:
-        """Largest error of an entry relative to the diagonal entries of its row and its column."""
-        size = np.sqrt(np.abs(np.diag(self.matrix)))
-        return float((self.error / (np.outer(size, size) + _TINY)).max(initial=0.0))
 
 
 class Statics:
@@ -353,39 +300,3 @@ def _slope(efforts, posture: Posture, width: float, noise: float, powers: tuple[
     least = np.maximum(KINK * np.maximum(np.abs(matrix).max(axis=0), bend[0]), 16.0 * noise / widths[-1])
     jumps = np.flatnonzero((bend[2] > least) & (bend[2] > 0.5 * bend[0]))  # a smooth bend shrinks with the width
     return Slope(matrix, error, int(jumps[0]) if len(jumps) else -1)
-
-
-def linear_dofs(model: Model) -> Array:
-    """(NV,) True for dofs that move, in m; of natural coordinates those of the point."""
-    out, joints = np.zeros(model.n_qd, bool), model.joints
-    for j in range(model.n_joints):
-        first, own = int(joints.qd_start[j]), joints.kind[j] != JointKind.CABLE
-        out[first : first + int(joints.dof_dim[j, 0])] = own
-    return out
-
-
-def typical_length(model: Model) -> float:
-    """[m], the median of the levers of joints, the lengths of springs and the radii of gyration; 1 if all vanish."""
-    joints, springs, bodies = model.joints, model.springs, model.bodies
-    levers = [np.linalg.norm(joints.X_c[0, :, :3] - bodies.com[0, joints.child], axis=-1)]
-    inner = joints.parent != WORLD
-    levers.append(np.linalg.norm((joints.X_p[0, :, :3] - bodies.com[0, joints.parent])[inner], axis=-1))
-    heavy = bodies.mass[0] > 0
-    moments = np.trace(bodies.inertia[0], axis1=-2, axis2=-1)
-    levers.append(np.sqrt(moments[heavy] / (2.0 * bodies.mass[0][heavy])))
-    levers.append(np.abs(springs.rest_length[0]))
-    found = np.concatenate(levers)
-    found = found[found > 1e-9]
-    return float(np.median(found)) if len(found) else 1.0
-
-
-def spring_tensions(model: Model, pose: Array) -> Array:
-    """[N], (K,), elastic tension of each spring, 0 where a slack one is.
-
-    Args:
-        model: the tables.
-        pose: [m, 1], (B, 7), world.
-    """
-    segments = segments_of(model.springs)
-    a, b = ends_of_segments(segments, pose)
-    return elastic_tension(model.springs, segments.sum(np.linalg.norm(b - a, axis=-1)))

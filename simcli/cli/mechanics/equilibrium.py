@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.console import in_unit, set_line
 from simcli.cli.mechanics.mechanics import DeviceName, ThreadCount
 from simcli.cli.mechanics.statics import (
     Stable,
@@ -19,7 +20,6 @@ from simcli.cli.mechanics.statics import (
     study_verdict,
 )
 from simcli.cli.options import JsonFlag, Replace, ScenePath, SetValues, output_option
-from simcli.cli.search.searching import in_unit, set_line
 from simcli.errors import Exit, UsageError
 from simcli.spec.base.fault_list import suffix_of
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simcli.cli import console
-from simcli.cli.scenes.import_model import say_imported, say_report, write_with_meshes
+from simcli.cli.shipped import say_imported, say_report, write_with_meshes
 from simcli.errors import Exit
 
 

@@ -26,7 +26,7 @@ from simcli.cli.options import (
 from simcli.cli.process import leaves_at_once
 from simcli.cli.runs import run_options
 from simcli.cli.runs.run_options import batch_overrides, measure_override, overrides
-from simcli.cli.scenes.import_model import say_imported
+from simcli.cli.shipped import say_imported
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:

@@ -139,7 +139,7 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path, sets: list) -> Finding:
-    from simcli.cli.scenes.import_model import say_imported
+    from simcli.cli.shipped import say_imported
     from simcli.model.describe import idle_names
     from simcli.pipeline import read_scene
     from simcli.spec.resolve import warnings
@@ -229,8 +229,8 @@ def _locked(model, spec, document) -> list[Fault]:
 
 
 def _check_output(path: Path) -> Finding:
-    from simcli.records.integrity.verification import file_info
-    from simcli.records.reading.result_reader import Results, is_result, verify_any
+    from simcli.records.integrity.verification import file_info, verify_any
+    from simcli.records.reading.result_reader import Results, is_result
 
     faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
     if faults:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.console import set_line
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, file_to_write, split_words
 from simcli.cli.search.searching import (
     DeviceOption,
@@ -15,7 +16,6 @@ from simcli.cli.search.searching import (
     SearchThreads,
     headed,
     say_without,
-    set_line,
     watched,
     write_found,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.console import in_unit, set_line
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, folder_to_write, output_option
 from simcli.cli.search.searching import (
     DeviceOption,
@@ -17,10 +18,8 @@ from simcli.cli.search.searching import (
     Vary,
     all_sets,
     headed,
-    in_unit,
     interval_data,
     say_without,
-    set_line,
     watched,
 )
 from simcli.errors import Exit, SceneError, UsageError

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -100,16 +99,6 @@ def watched(quiet: bool) -> Iterator[Watching]:
 def all_sets(sets: Sequence[str], measures: Sequence[str]) -> tuple:
     """Overrides of `--measure` and `--set`."""
     return *(measure_override(text) for text in measures), *sets
-
-
-def set_line(texts: Sequence[str]) -> str:
-    """The options that use what was found, as a shell takes them."""
-    return " ".join(f"--set {quote(text)}" for text in texts)
-
-
-def in_unit(unit: str) -> str:
-    """A unit behind a number."""
-    return f" {unit}" if unit and unit != "1" else ""
 
 
 def headed(name: str, unit: str) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.console import in_unit, set_line
 from simcli.cli.mechanics.statics import Stable, StudyAt, StudyPlace
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.cli.search.searching import (
@@ -17,10 +18,8 @@ from simcli.cli.search.searching import (
     Vary,
     all_sets,
     headed,
-    in_unit,
     interval_data,
     say_without,
-    set_line,
     watched,
     write_found,
 )

@@ -19,7 +19,8 @@ from simcli.exchange.mechanism import (
     SourceModel,
     clean_numbers,
 )
-from simcli.exchange.mjcf.source import MjcfSource, compiler_word, rotors_of
+from simcli.exchange.mjcf.options import rotors_of
+from simcli.exchange.mjcf.source import MjcfSource, compiler_word
 from simcli.exchange.naming import GivenNames
 from simcli.spec.lookup.structure import WORLD_NAME
 

@@ -1,6 +1,7 @@
-"""What a compiled model says of the world and of its time stepping."""
+"""What a compiled model says of the world and of its time stepping, and what actuators add to its joints and tendons."""
 
 import math
+from typing import NamedTuple
 
 from simcli.exchange.mechanism import SourceModel
 from simcli.exchange.mjcf.source import MjcfSource
@@ -37,3 +38,41 @@ def integrator_of(source: MjcfSource) -> str:
 def _in_ms(step: float) -> object:
     words = f"{step * 1e3:.10g}"
     return f"{words} ms" if abs(float(words) * 1e-3 - step) <= 1e-15 * step else step
+
+
+class Rotors(NamedTuple):
+    """What the actuators of a joint or a tendon add to it.
+
+    Attributes:
+        damping: [N s/m, N m s/rad].
+        armature: [kg, kg m^2].
+    """
+
+    damping: float
+    armature: float
+
+
+def rotors_of(source: MjcfSource, kind: str, index: int) -> Rotors:
+    """What actuators give to a part, times the square of their gear, whether or not they push.
+
+    Source: MuJoCo documentation (Todorov 2014), XML reference, actuator/general: damping, armature.
+
+    Args:
+        source: the compiled model.
+        kind: of the part, "joint" or "tendon".
+        index: of the part.
+    """
+    model, kinds = source.model, source.mujoco.mjtTrn
+    ways = (int(kinds.mjTRN_TENDON),) if kind == "tendon" else (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT))
+    damping = armature = 0.0
+    for a in range(model.nactuator):
+        if int(model.actuator_trntype[a]) in ways and int(model.actuator_trnid[a, 0]) == index:
+            gear = float(gears_of(source, a)[0])
+            damping += gear**2 * float(model.actuator_damping[a])
+            armature += gear**2 * float(model.actuator_armature[a])
+    return Rotors(damping, armature)
+
+
+def gears_of(source: MjcfSource, actuator: int):
+    """(6,) the gear of the first force of an actuator; those before it may have several."""
+    return source.model.actuator_gear[int(source.model.actuator_outadr[actuator])]

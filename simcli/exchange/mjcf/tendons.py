@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
-from simcli.exchange.mjcf.source import rotors_of
+from simcli.exchange.mjcf.options import rotors_of
 from simcli.spec.lookup.structure import WORLD_NAME
 
 

@@ -18,6 +18,7 @@ from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables.body_tables import clashing_points
 from simcli.model.tables.model import JointKind, Model
 
+BARE_SCALES = {"C": "contact", "E": "event", "offset": "contact_start"}  # axes whose scales are only lengths
 FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CONVENTIONS = (
     "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "

@@ -13,10 +13,9 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.contents.layout import Dataset
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
-from simcli.records.integrity.verification import committed_length, held, portions
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory
-from simcli.records.reading.tiles import cut_worlds, read_tile, tile_lengths
+from simcli.records.reading.tiles import committed_length, cut_worlds, held, portions, read_tile, tile_lengths
 
 _PORTION_BYTES = 8 * 1024 * 1024  # [B] of a table that does not go by frames, read at once
 SIGNIFICAND_BITS = {2: 10, 4: 23, 8: 52}  # of the floats of so many bytes

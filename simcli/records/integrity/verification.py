@@ -5,21 +5,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from simcli.errors import FileError
 from simcli.records.contents.digest import COUNTERS, Digest, are_counters_sound, static_digest
-from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
+from simcli.records.contents.layout import ORPHANED, STATUSES
 from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
 from simcli.records.contents.seal import is_as_sealed
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.records.reading.result_reader import Results, is_result
 from simcli.records.reading.series import part_of_dataset
+from simcli.records.reading.tiles import committed_length, held, portions
 from simcli.records.resume.lock import is_being_written
-
-READ_BYTES = 32 * 1024 * 1024  # at a time
 
 
 def verify(path: str | os.PathLike) -> list[str]:
@@ -49,19 +48,6 @@ def _guarded(check, run: Trajectory) -> list[str]:
         return list(check(run))
     except Exception as error:
         return [f"{run.path}: {check.__name__.strip('_').replace('_', ' ')}: {str(error) or type(error).__name__}"]
-
-
-def held(run: Trajectory) -> list[Dataset]:
-    """Growing datasets that the file holds.
-
-    Raises:
-        FileError: something else stands where one of them should.
-    """
-    rows = [row for row in (*DATASETS, *point_datasets(run.points)) if row.path in run._file]
-    for row in rows:
-        if not isinstance(run._file[row.path], h5py.Dataset):
-            raise FileError(f"{run.path}: /{row.path} is a group where a dataset is wanted")
-    return rows
 
 
 def _text_problems(run: Trajectory) -> Iterator[str]:
@@ -101,23 +87,6 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
 def _measure_problems(run: Trajectory) -> Iterator[str]:
     if not are_measures_sound(run._file):
         yield f"/{DIGEST_PLACE}: the measures are not the ones that were written"
-
-
-def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:
-    """Rows of a dataset that belong to so many frames; `counters` as of `Trajectory.counters`."""
-    if row.by_frame:
-        return n_frames
-    if row.axes[0] == "offset":
-        return n_frames * n_worlds + 1 if counters["digest"] else 0
-    return counters["events" if row.axes[0] == "E" else "contacts"]
-
-
-def portions(dataset: h5py.Dataset, n: int, n_bytes: int = READ_BYTES) -> Iterator[tuple[int, int]]:
-    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about so many bytes at a time."""
-    row = max(int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize, 1)
-    chunk = dataset.chunks[0] if dataset.chunks else 1
-    length = max(n_bytes // (row * chunk), 1) * chunk
-    return ((first, min(first + length, n)) for first in range(0, n, length))
 
 
 def _order_problems(run: Trajectory) -> Iterator[str]:
@@ -205,3 +174,14 @@ def _event_summary(run: Trajectory) -> dict:
 
 def _who(world: int) -> str:
     return f"world {world}" if world >= 0 else "all worlds"
+
+
+def verify_any(path: str | os.PathLike[str]) -> list[str]:
+    """Every problem of a run or a result, one line each; empty if the file is whole."""
+    try:
+        if not is_result(path):
+            return verify(path)
+        with Results(path) as result:
+            return result.problems()
+    except FileError as error:
+        return [str(error)]

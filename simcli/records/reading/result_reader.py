@@ -15,7 +15,6 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.provenance import Provenance, provenance_problems, read_provenance
-from simcli.records.integrity.verification import verify
 from simcli.records.reading.guard import check_objects, check_path, names, open_plainly, reading
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory, open_trajectory
@@ -172,14 +171,3 @@ def open_any(path: str | os.PathLike[str]) -> Trajectory | Results:
         FileError: it is missing, damaged, hostile or not made by simcli.
     """
     return Results(path) if is_result(path) else open_trajectory(path)
-
-
-def verify_any(path: str | os.PathLike[str]) -> list[str]:
-    """Every problem of a run or a result, one line each; empty if the file is whole."""
-    try:
-        if not is_result(path):
-            return verify(path)
-        with Results(path) as result:
-            return result.problems()
-    except FileError as error:
-        return [str(error)]

@@ -1,4 +1,4 @@
-"""Tiles: parts of two like datasets over frames and worlds, in whole chunks and of bounded size.
+"""Which rows of a dataset are committed, and parts of it of bounded size: portions of rows, tiles of frames and worlds.
 
 Files of any size are so read in little memory, and every chunk once.
 """
@@ -6,10 +6,15 @@ Files of any size are so read in little memory, and every chunk once.
 from collections.abc import Iterator, Sequence
 from math import prod
 
+import h5py
 import numpy as np
 
+from simcli.errors import FileError
+from simcli.records.contents.layout import DATASETS, Dataset, point_datasets
+from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
 
+READ_BYTES = 32 * 1024 * 1024  # at a time
 TILE_BYTES = 1024 * 1024  # [B] of one file: large against the cost of a call, small against the memory of the process
 FRAMES_AT_ONCE = 65536  # whose tiles are looked for
 
@@ -66,3 +71,33 @@ def read_tile(column: Column, frames: np.ndarray, worlds: np.ndarray) -> np.ndar
     if len(frames) < last - first:
         block = block[frames - first]
     return block if len(worlds) == high - low else block[:, worlds - low]
+
+
+def held(run: Trajectory) -> list[Dataset]:
+    """Growing datasets that the file holds.
+
+    Raises:
+        FileError: something else stands where one of them should.
+    """
+    rows = [row for row in (*DATASETS, *point_datasets(run.points)) if row.path in run._file]
+    for row in rows:
+        if not isinstance(run._file[row.path], h5py.Dataset):
+            raise FileError(f"{run.path}: /{row.path} is a group where a dataset is wanted")
+    return rows
+
+
+def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:
+    """Rows of a dataset that belong to so many frames; `counters` as of `Trajectory.counters`."""
+    if row.by_frame:
+        return n_frames
+    if row.axes[0] == "offset":
+        return n_frames * n_worlds + 1 if counters["digest"] else 0
+    return counters["events" if row.axes[0] == "E" else "contacts"]
+
+
+def portions(dataset: h5py.Dataset, n: int, n_bytes: int = READ_BYTES) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about so many bytes at a time."""
+    row = max(int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize, 1)
+    chunk = dataset.chunks[0] if dataset.chunks else 1
+    length = max(n_bytes // (row * chunk), 1) * chunk
+    return ((first, min(first + length, n)) for first in range(0, n, length))

@@ -16,6 +16,7 @@ import numpy as np
 from simcli.records.contents.chunks import MAX_FRAMES, GrowingRows, chunk_shape
 from simcli.records.contents.digest import COUNTERS, static_digest
 from simcli.records.contents.layout import (
+    BARE_SCALES,
     COMPONENTS,
     CONVENTIONS,
     FORMAT,
@@ -40,7 +41,6 @@ GAPS_OF_LONG = "none"
 STATIC_CHUNK = 1024 * 1024  # [B]
 # Marker of the netCDF-4 convention for a scale that is only a length.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.%10d"
-BARE_SCALES = {"C": "contact", "E": "event", "offset": "contact_start"}
 _TEXT = h5py.string_dtype()
 DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other the one under way
 

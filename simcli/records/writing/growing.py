@@ -11,9 +11,9 @@ import numpy as np
 
 from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest, close_counters
-from simcli.records.contents.layout import Axes, Dataset
+from simcli.records.contents.layout import BARE_SCALES, Axes, Dataset
 from simcli.records.contents.measures import write_measures
-from simcli.records.writing.create import BARE_SCALES, DIGEST_SLOTS
+from simcli.records.writing.create import DIGEST_SLOTS
 
 
 class Growing:

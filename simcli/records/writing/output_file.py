@@ -105,8 +105,8 @@ class OutputFile:
 
     def _take_over(self, order: Order) -> None:
         """Copy the frames that stay, as one commit."""
-        from simcli.records.integrity.verification import committed_length, portions
         from simcli.records.reading.reader import open_trajectory
+        from simcli.records.reading.tiles import committed_length, portions
 
         if order.kept_frames % self._grain:
             raise OSError(f"its {order.kept_frames} frames are no multiple of {self._grain}")

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables.model import WORLD
+from simcli.model.tables.model import WORLD, Array
 from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import Drawing, Item
 from simcli.view.motion import RecordedMotion
 
-_Array = np.ndarray
 LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
 SHEET, DARK_SHEET = 0.42, 0.12  # of a plane's own colour, the rest is that of a light or of a dark background
 _DARK = 0.35  # lightness of a background below which it is dark
@@ -39,7 +38,7 @@ class Ground:
     is_sheet: bool = False
 
 
-def grounds_of(drawing: Drawing, motion: RecordedMotion, box: tuple[_Array, _Array]) -> list[Ground]:
+def grounds_of(drawing: Drawing, motion: RecordedMotion, box: tuple[Array, Array]) -> list[Ground]:
     """The grounds of a scene.
 
     Args:
@@ -56,14 +55,14 @@ def grounds_of(drawing: Drawing, motion: RecordedMotion, box: tuple[_Array, _Arr
     return [_ground(item, drawing, middle, size, places, behind) for item in planes]
 
 
-def _floor(drawing: Drawing, middle: _Array, box: tuple[_Array, _Array], size: float, behind: _Array) -> Ground:
+def _floor(drawing: Drawing, middle: Array, box: tuple[Array, Array], size: float, behind: Array) -> Ground:
     up = np.array(drawing.up, float)
     low = min(float(box[0] @ up), float(box[1] @ up)) - UNDER * size
     place = middle + (low - middle @ up) * up
     return Ground(Item("floor", WORLD, "plane", (), tuple(place), along(up), tuple(FLOOR * behind)), _REACH * size)
 
 
-def _ground(item: Item, drawing: Drawing, middle: _Array, size: float, places: _Array, behind: _Array) -> Ground:
+def _ground(item: Item, drawing: Drawing, middle: Array, size: float, places: Array, behind: Array) -> Ground:
     """A level plane goes on; of another one the part is drawn along which bodies go: `places` are theirs, (n, B, 3)."""
     normal = rot.quat_to_matrix(np.array(item.orientation))[:, 2]
     at = np.array(item.position)

@@ -6,10 +6,10 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.errors import UsageError
+from simcli.model.tables.model import Array
 from simcli.view.stretch import RIGID
 from simcli.view.subject import ViewSubject
 
-_Array = np.ndarray
 _SAME = 1e-9  # of the time between frames: as near as this one asks for the frame itself
 
 
@@ -31,7 +31,7 @@ class Moments:
         self.time = self._motion.time
         self._last = self._last_frames()
 
-    def at(self, time: float) -> _Array:
+    def at(self, time: float) -> Array:
         """Poses [m, 1], (W, B, 7 or 13), world: positions on straight lines between frames, rotations on the shortest way.
 
         Args:
@@ -54,7 +54,7 @@ class Moments:
         """Frames of the run, at most so many."""
         return slice(0, len(self.time), max(1, -(-len(self.time) // most)))
 
-    def _frames(self, first: int, last: int) -> _Array:
+    def _frames(self, first: int, last: int) -> Array:
         """Frames first to last; of each world that has ended before, its last one."""
         rows = self._read(first, last)
         for w, end in enumerate(self._last):
@@ -63,7 +63,7 @@ class Moments:
                 rows[np.arange(first, last + 1) > end, w] = held
         return rows
 
-    def _read(self, first: int, last: int) -> _Array:
+    def _read(self, first: int, last: int) -> Array:
         return self._motion.frames(first, last + 1)
 
     def _last_frames(self) -> list[int]:
@@ -76,7 +76,7 @@ class Moments:
         return found
 
 
-def between(one: _Array, other: _Array, share: float) -> _Array:
+def between(one: Array, other: Array, share: float) -> Array:
     """Poses (..., 7 or 13) between two, `share` 0 the one and 1 the other."""
     moved = one + share * (other - one)
     place, stretch = moved[..., :3], moved[..., RIGID:]

@@ -9,6 +9,7 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
+from simcli.model.tables.model import Array
 from simcli.spec.base.fault_list import did_you_mean
 from simcli.view.drawing.parts import Drawing, Viewpoint
 from simcli.view.motion import RecordedMotion, bounds, camera_of
@@ -17,7 +18,6 @@ from simcli.view.pictures.moments import Moments
 from simcli.view.pictures.stage import LINES, MeshStore, Stage, joined_solids, nice
 from simcli.view.subject import ViewSubject
 
-_Array = np.ndarray
 _AUTO = "auto"
 GHOST = 0.28  # opacity of all worlds but the first, where they are drawn over each other
 FAINT = 0.12  # opacity of the first of several instants in one picture
@@ -75,7 +75,7 @@ class Studio:
         self._rays = _ray_camera(self.camera, self._origin, self._scale, self._cell_size)
         self._light = _light(self._first, self._rays)
 
-    def picture(self, poses: _Array) -> _Array:
+    def picture(self, poses: Array) -> Array:
         """A picture, (h, w, 3) uint8.
 
         Args:
@@ -94,7 +94,7 @@ class Studio:
             whole[y : y + self._cell_size[1], x : x + self._cell_size[0]] = shown
         return whole
 
-    def _draw(self, cell: list[int], instants: _Array, faint: _Array) -> _Array:
+    def _draw(self, cell: list[int], instants: Array, faint: Array) -> Array:
         last = len(instants) - 1
         parts = [self._stages[w].solids(instants[n, w], faint[n] * (GHOST if k else 1.0), with_fixed=not k and n == last)
                  for k, w in enumerate(cell) for n in range(last, -1, -1)]  # fmt: skip
@@ -113,7 +113,7 @@ class Shooting:
     studio: Studio
     moments: Moments
 
-    def at(self, time: float) -> _Array:
+    def at(self, time: float) -> Array:
         """The picture of one instant [s].
 
         Raises:
@@ -121,11 +121,11 @@ class Shooting:
         """
         return self.studio.picture(self.moments.at(time))
 
-    def strobe(self, times: Sequence[float]) -> _Array:
+    def strobe(self, times: Sequence[float]) -> Array:
         """One picture of several instants [s], the earlier the fainter."""
         return self.studio.picture(np.stack([self.moments.at(time) for time in times]))
 
-    def film(self, times: Sequence[float], tell: Callable[[float], None] = lambda _: None) -> Iterator[_Array]:
+    def film(self, times: Sequence[float], tell: Callable[[float], None] = lambda _: None) -> Iterator[Array]:
         """Pictures of instants [s]; `tell` is told the fraction that is done."""
         for k, time in enumerate(times):
             yield self.at(time)
@@ -146,7 +146,7 @@ def shooting_of(subject: ViewSubject, look: Look) -> Shooting:
     return Shooting(Studio(subject.drawings, subject.motion(moments.thinned(FRAMES_FOR_CAMERA)), look), moments)
 
 
-def start_picture(subject: ViewSubject, look: Look) -> _Array:
+def start_picture(subject: ViewSubject, look: Look) -> Array:
     """The picture of the start of a scene, (h, w, 3) uint8.
 
     Raises:
@@ -175,7 +175,7 @@ def _grid(n: int, size: tuple[int, int]) -> tuple[int, int]:
     return best, -(-n // best)
 
 
-def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int], name: str) -> Viewpoint:
+def _camera(drawing: Drawing, box: tuple[Array, Array], size: tuple[int, int], name: str) -> Viewpoint:
     name = name or drawing.camera or _AUTO
     if name == _AUTO:
         return camera_of(*box, drawing, size[0] / size[1])
@@ -184,7 +184,7 @@ def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int],
     return drawing.cameras[name]
 
 
-def _ray_camera(camera: Viewpoint, origin: _Array, scale: float, size: tuple[int, int]) -> RayCamera:
+def _ray_camera(camera: Viewpoint, origin: Array, scale: float, size: tuple[int, int]) -> RayCamera:
     eye, target, up = (np.array(part, float) for part in (camera.position, camera.target, camera.up))
     forward = target - eye
     forward /= np.linalg.norm(forward)

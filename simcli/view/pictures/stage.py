@@ -6,11 +6,11 @@ from simcli import rotations as rot
 from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.picture import decoded
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
+from simcli.model.tables.model import Array
 from simcli.view.drawing.parts import Drawing, Item, Strand
 from simcli.view.pictures.grounds import Ground
 from simcli.view.stretch import UNMOVED, stretch_axes
 
-_Array = np.ndarray
 LINES = 8.0  # lines on a plane within the size of the scene, about
 COIL = (26, 10, 0.16, 0.8)  # of a coil: sides of a turn, turns, radius of its wire in radii, its part between straight ends
 WIRE_SIDES = 8
@@ -21,9 +21,9 @@ class MeshStore:
 
     def __init__(self):
         self._place: dict[tuple[bytes, bytes], int] = {}
-        self._parts: list[tuple[_Array, _Array]] = []
+        self._parts: list[tuple[Array, Array]] = []
 
-    def add(self, vertices: _Array, triangles: _Array) -> int:
+    def add(self, vertices: Array, triangles: Array) -> int:
         """The number of a mesh."""
         key = (np.ascontiguousarray(vertices, float).tobytes(), np.ascontiguousarray(triangles, np.int64).tobytes())
         if key not in self._place:
@@ -31,7 +31,7 @@ class MeshStore:
             self._parts.append((np.asarray(vertices, float), np.asarray(triangles)))
         return self._place[key]
 
-    def centre_and_half(self, number: int) -> tuple[_Array, float]:
+    def centre_and_half(self, number: int) -> tuple[Array, float]:
         """Middle and half the longest edge of the box about a mesh, as `kernels.rays.solids` has it."""
         vertices, triangles = self._parts[number]
         used = vertices[np.unique(triangles)]
@@ -53,7 +53,7 @@ class Stage:
         grounds: in place of the planes of the drawing.
     """
 
-    def __init__(self, drawing: Drawing, poses: _Array, store: MeshStore, spacing: float, grounds: list[Ground]):
+    def __init__(self, drawing: Drawing, poses: Array, store: MeshStore, spacing: float, grounds: list[Ground]):
         items = [item for item in drawing.items if item.shown and (item.kind != "plane" or item.body >= 0)]
         items += [ground.item for ground in grounds]
         self._strands = drawing.strands
@@ -79,7 +79,7 @@ class Stage:
         self._coil_shift = np.array([shift for shift, _ in boxes]).reshape(-1, 3)
         self._coil_half = np.array([half for _, half in boxes])
 
-    def solids(self, poses: _Array, opacity: float = 1.0, with_fixed: bool = True) -> list[_Array]:
+    def solids(self, poses: Array, opacity: float = 1.0, with_fixed: bool = True) -> list[Array]:
         """Columns of `Solids` in the world.
 
         Args:
@@ -97,7 +97,7 @@ class Stage:
         strands = self._strand_columns(turn, place, opacity)
         return [np.concatenate(pair) for pair in zip(columns, strands, strict=True)]
 
-    def _strand_columns(self, turn: _Array, place: _Array, opacity: float) -> list[_Array]:
+    def _strand_columns(self, turn: Array, place: Array, opacity: float) -> list[Array]:
         """Rods and cables as cylinders, springs as coils that are stretched."""
         n = len(self._strands)
         ends = np.array(_ends(self._strands, turn, place)).reshape(n, 2, 3)
@@ -115,7 +115,7 @@ class Stage:
                 np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
 
 
-def _least_turn(direction: _Array) -> _Array:
+def _least_turn(direction: Array) -> Array:
     """Rotations (n, 3, 3) that take z to directions (n, 3) on the shortest way: coils do not spin about themselves."""
     x, y, z = direction.T
     c = np.maximum(1.0 + z, 1e-9)
@@ -124,7 +124,7 @@ def _least_turn(direction: _Array) -> _Array:
     return np.where(down[:, None, None], np.diag((1.0, -1.0, -1.0)), turn)
 
 
-def joined_solids(parts: list[list[_Array]], origin: _Array, size: float) -> Solids:
+def joined_solids(parts: list[list[Array]], origin: Array, size: float) -> Solids:
     """Columns of several stages as solids in the frame of the picture: origin at `origin`, `size` [m] the unit."""
     kind, map_, centre, top, *rest, lines = (np.concatenate(column) for column in zip(*parts, strict=True))
     top = np.where(kind == PLANE, top / size, top)
@@ -137,19 +137,19 @@ def nice(length: float) -> float:
     return float(max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length * (1.0 + 1e-9)))
 
 
-def _places(poses: _Array) -> tuple[_Array, _Array]:
+def _places(poses: Array) -> tuple[Array, Array]:
     """Axes (B + 1, 3, 3), as columns, and positions (B + 1, 3) of bodies; the last one, also -1, is the world's."""
     poses = np.concatenate((np.asarray(poses, float), [UNMOVED[: poses.shape[-1]]]))
     return stretch_axes(poses), poses[:, :3]
 
 
-def _ends(strands: tuple[Strand, ...], turn: _Array, place: _Array) -> list[_Array]:
+def _ends(strands: tuple[Strand, ...], turn: Array, place: Array) -> list[Array]:
     """Ends of strands, (2, 3) each, world."""
     return [np.stack([place[body] + turn[body] @ np.array(point)
                       for body, point in zip(one.bodies, one.points, strict=True)]) for one in strands]  # fmt: skip
 
 
-def _unit_shape(item: Item, store: MeshStore) -> tuple[int, _Array, _Array, tuple[float, float], int]:
+def _unit_shape(item: Item, store: MeshStore) -> tuple[int, Array, Array, tuple[float, float], int]:
     """Kind, map from the unit shape, shift of its middle, form (top, length) and mesh of an item."""
     none, plain = np.zeros(3), (1.0, 0.0)
     if item.bar:
@@ -172,7 +172,7 @@ def _unit_shape(item: Item, store: MeshStore) -> tuple[int, _Array, _Array, tupl
     return FRUSTUM, np.diag((radius, radius, 0.5 * length)), none, (float(item.kind != "cone"), 0.0), 0
 
 
-def _coil(length: float) -> tuple[_Array, _Array]:
+def _coil(length: float) -> tuple[Array, Array]:
     """A coil about z from -1 to 1, its radius 1 across; `length` is what it is along z, in radii of the coil.
 
     Returns:

@@ -8,12 +8,11 @@ from simcli import rotations as rot
 from simcli.exchange.urdf.joints import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.source import WrittenScene
-from simcli.exchange.writing.urdf.shapes import add_origin
+from simcli.exchange.writing.urdf.shapes import AT_ORIGIN, add_origin
 from simcli.exchange.writing.xml_text import Tag
 from simcli.model.tables.model import Array, DriveMode
 from simcli.model.tables.signal_tables import MotionKind
 
-_NOTHING = np.array(rot.IDENTITY_POSE)
 _GIMBAL = "three hinges about x, y and z, which lock where the second is at 90 deg"
 
 
@@ -95,7 +94,7 @@ def _write_chain(held: HeldLinks, link: ChainLink, origin: Array, parent: str, c
         if axis.lead is not None:
             leader = next(one.name for one in axes if one.lead is None)
             element.add("mimic", joint=leader, multiplier=axis.lead)
-        origin, at = _NOTHING, end
+        origin, at = AT_ORIGIN, end
     if link.hold == "ball":
         loses = bool(scene.spec.joints[given].damping[0] or scene.spec.joints[given].friction[0])
         return _GIMBAL + ("; its losses are about these" if loses else "")

@@ -11,12 +11,11 @@ from simcli.exchange.writing.chains import ChainLink, ChainTree
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.urdf.joints import HeldLinks, write_joint
-from simcli.exchange.writing.urdf.shapes import write_shapes
+from simcli.exchange.writing.urdf.shapes import AT_ORIGIN, write_shapes
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables.model import WORLD, Array
 from simcli.spec.lookup.structure import WORLD_NAME
 
-_NOTHING = np.array(rot.IDENTITY_POSE)
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of most programs that read URDF
 
 
@@ -29,12 +28,12 @@ def urdf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     """
     root, tree = tag("robot", name=scene.spec.name), ChainTree.of(scene)
     world = scene.spec.world
-    write_shapes(scene, meshes, root.add("link", name=WORLD_NAME), world, WORLD_NAME, _NOTHING)
+    write_shapes(scene, meshes, root.add("link", name=WORLD_NAME), world, WORLD_NAME, AT_ORIGIN)
     if tuple(world.gravity) != _STANDARD_GRAVITY:
         scene.lose("gravity", "", "world.gravity", "URDF has no gravity: programs take their own")
-    frames: dict[int, Array] = {WORLD: _NOTHING}  # of links, in their bodies
+    frames: dict[int, Array] = {WORLD: AT_ORIGIN}  # of links, in their bodies
     held = HeldLinks(scene, root, tree, frames, {WORLD_NAME, *scene.bodies})
-    _write_places(held, world, WORLD_NAME, WORLD_NAME, _NOTHING)
+    _write_places(held, world, WORLD_NAME, WORLD_NAME, AT_ORIGIN)
     for link in tree.links:
         frames[link.body] = link.anchor_beyond
         _write_link(scene, meshes, root, link, held)
@@ -59,7 +58,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
         changes.append("is fixed: URDF has no prescribed motion")
     elif scene.first(model.bodies, "mass")[b] > 0.0:
         _write_inertial(scene, element, b, back)
-    if not np.array_equal(back, _NOTHING):
+    if not np.array_equal(back, AT_ORIGIN):
         changes.append("its frame is at its joint")
     scene.report_element("body", name, path, joined_words(*changes))
     scene.lose_strain(name, path, body)
@@ -86,7 +85,7 @@ def _write_places(held: HeldLinks, body, path: str, owner: str, back: Array) -> 
     """Named points and frames of a body, or of the world, as links without mass."""
     for kind, places in (("point", getattr(body, "points", {})), ("frame", body.frames)):
         for place, value in places.items():
-            pose = np.array((*value, *_NOTHING[3:])) if kind == "point" else pose_numbers(value)
+            pose = np.array((*value, *AT_ORIGIN[3:])) if kind == "point" else pose_numbers(value)
             name = held.free_link(f"{owner}_{place}")
             held.root.add("link", name=name)
             held.connect(held.scene.joints.give(f"{name}_fixed"), "fixed", rot.pose_compose(back, pose), owner, name)

@@ -13,7 +13,7 @@ from simcli.model.tables.model import Array
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER, rgb
 
-_NOTHING = np.array(rot.IDENTITY_POSE)
+AT_ORIGIN = np.array(rot.IDENTITY_POSE)
 _OF_CONTACT = {"layers": "URDF has no layers", "touches": "URDF has no layers", "margin": "URDF has no margins of shapes",
                "grain": "URDF has no friction"}  # fmt: skip
 _OF_OTHERS = {key: why for key, why in _OF_CONTACT.items() if key in ("margin", "grain")}
@@ -80,19 +80,19 @@ def _write_form(element: Tag, kind: str, name: str, form: _Form, pose: Array, rg
 
 def _form(shape, meshes: MeshCopies) -> _Form:
     if shape.type == "box":
-        return _Form([(tag("box", size=shape.size), _NOTHING)])
+        return _Form([(tag("box", size=shape.size), AT_ORIGIN)])
     if shape.type == "sphere" and shape.radius > 0.0:
-        return _Form([(tag("sphere", radius=shape.radius), _NOTHING)])
+        return _Form([(tag("sphere", radius=shape.radius), AT_ORIGIN)])
     if shape.type == "cylinder":
-        return _Form([(tag("cylinder", radius=shape.radius, length=shape.length), _NOTHING)])
+        return _Form([(tag("cylinder", radius=shape.radius, length=shape.length), AT_ORIGIN)])
     if shape.type == "capsule":
-        ends = [(tag("sphere", radius=shape.radius), np.array((0.0, 0.0, z, *_NOTHING[3:])))
+        ends = [(tag("sphere", radius=shape.radius), np.array((0.0, 0.0, z, *AT_ORIGIN[3:])))
                 for z in (-shape.length / 2, shape.length / 2)]  # fmt: skip
-        middle = [(tag("cylinder", radius=shape.radius, length=shape.length), _NOTHING)]
+        middle = [(tag("cylinder", radius=shape.radius, length=shape.length), AT_ORIGIN)]
         return _Form(middle + ends, "a cylinder and two balls") if shape.length else _Form(ends[:1])
     if shape.type == "mesh":
         scale = None if set(shape.scale) == {1.0} else shape.scale
-        return _Form([(tag("mesh", filename=meshes.take(shape.file), scale=scale), _NOTHING)])
+        return _Form([(tag("mesh", filename=meshes.take(shape.file), scale=scale), AT_ORIGIN)])
     return _Form([], "URDF has no points that touch" if shape.type == "sphere" else f"URDF has no `{shape.type}`")
 
 
