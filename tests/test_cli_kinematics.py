@@ -16,7 +16,7 @@ from support.zoo import forces_of
 import simcli as package
 from simcli.errors import Exit
 from simcli.pipeline import build_model, read_scene
-from simcli.records.reading.results import FIELDS
+from simcli.records.contents.results import FIELDS
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run

@@ -25,7 +25,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
-from simcli.records.reading import results
+from simcli.records.contents import results
 
 pytestmark = pytest.mark.usefixtures('scalar_code')
 

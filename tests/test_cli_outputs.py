@@ -14,8 +14,7 @@ from simcli.cli import options
 from simcli.cli.app import _GROUPS, COMMANDS
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import Request, execute, prepare
-from simcli.records.drafts import drafted
-from simcli.records.marks import PAGE_TAG
+from simcli.records.drafts import PAGE_TAG, drafted
 from simcli.records.reading.reader import open_trajectory
 
 READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write, options.run_file_to_write,

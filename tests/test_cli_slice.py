@@ -16,8 +16,8 @@ from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.integrity.verification import verify
-from simcli.records.reading import parts_file
 from simcli.records.reading.reader import open_trajectory
+from simcli.records.writing import parts_file
 
 FEW_WORLDS = """simcli: 1
 bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}}
@@ -311,7 +311,7 @@ def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, tmp_pa
 
 def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
     """HDF5 reads back what was not written: it must find zeros there, not what its memory held before."""
-    from simcli.records.writing.backing import Backing, Passed
+    from simcli.records.hdf5_bytes import Backing, Passed
 
     def full(self, data):
         self.failure = self.failure or OSError(28, "No space left on device")
@@ -332,7 +332,7 @@ def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
 
 
 def test_what_was_not_written_reads_as_zeros(tmp_path):
-    from simcli.records.writing.backing import Backing
+    from simcli.records.hdf5_bytes import Backing
 
     backing, buffer = Backing(tmp_path / "x.h5"), bytearray(b"\xff" * 16)
     backing.write(b"abcd")

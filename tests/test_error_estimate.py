@@ -30,7 +30,7 @@ from simcli.cli.runs.refined_text import refined_text
 from simcli.errors import Exit, FileError
 from simcli.kernels.language.kernel_cache import VARIABLE
 from simcli.model.tables.model import JointKind
-from simcli.records.contents.error_estimate import EstimateVerdict
+from simcli.records.contents.measures import EstimateVerdict
 from simcli.spec.schema.scene import SolverSpec
 
 MOST_BYTES = 200e6  # of a process, however large the files are

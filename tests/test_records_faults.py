@@ -18,8 +18,8 @@ import pytest
 from support.records_child import BLOCK, N_FRAMES, write
 
 from simcli.errors import Exit, FileError, OutputError
+from simcli.records.hdf5_bytes import ENTRY, HEAD
 from simcli.records.integrity.bits import differing_bits, size_of_rows
-from simcli.records.integrity.heaps import ENTRY, HEAD
 from simcli.records.integrity.repair import repair_file
 from simcli.records.integrity.verification import verify
 from simcli.records.reading.reader import open_trajectory

@@ -20,10 +20,10 @@ from simcli.errors import Exit, FileError, OutputError, SceneError
 from simcli.model import build
 from simcli.model.tables.model import Model
 from simcli.records.contents import chunks
+from simcli.records.contents.digest import seal
 from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets, recordable, selected
 from simcli.records.contents.model_columns import COLUMNS, LEFT_OUT, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.seal import seal
 from simcli.records.contents.select import selection
 from simcli.records.integrity.verification import verify
 from simcli.records.reading import guard

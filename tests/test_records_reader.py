@@ -20,8 +20,8 @@ from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.hdf5_bytes import lookup3
 from simcli.records.integrity.repair import repair_file, tidy_finished
-from simcli.records.integrity.superblock import lookup3
 from simcli.records.integrity.verification import file_info, verify
 from simcli.records.reading import guard
 from simcli.records.reading.named import UnknownNameError

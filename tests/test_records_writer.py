@@ -24,12 +24,11 @@ from simcli.records.contents.digest import Digest
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.integrity.verification import verify
+from simcli.records.lock import WriterLock, is_being_written, wait_for_orphan
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.resume.lock import WriterLock, is_being_written, wait_for_orphan
-from simcli.records.writing import ring, writer
-from simcli.records.writing.backlog import Backlog
-from simcli.records.writing.messages import Committed
-from simcli.records.writing.ring import Ring, nameless_file
+from simcli.records.writing import messages, writer
+from simcli.records.writing.messages import Committed, Ring, nameless_file
+from simcli.records.writing.output_file import Backlog
 from simcli.records.writing.spawn import KEPT_FROM_IT, RecorderProcess
 from simcli.records.writing.writer import Recorder
 
@@ -210,7 +209,7 @@ def test_a_slow_run_commits_after_a_while_without_more_frames(tmp_path, monkeypa
 
 def test_put_waits_while_the_recorder_is_behind(tmp_path, monkeypatch):
     """The run may not run away; what waits goes round the ring several times and arrives whole."""
-    monkeypatch.setattr(ring, "LIMIT_BYTES", 1)
+    monkeypatch.setattr(messages, "LIMIT_BYTES", 1)
     monkeypatch.setattr(writer, "PORTION_BYTES", 1)
     out = recorder(tmp_path / "a.h5")
     assert out._ring.length < N_FRAMES // 4

@@ -20,8 +20,8 @@ from support.runs import MIXED, SWING, committed, differing, digest
 import simcli as package
 from simcli import pipeline
 from simcli.errors import Exit, FileError, OutputError
-from simcli.records.integrity.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
-from simcli.records.resume import checkpoint
+from simcli.records import checkpoint
+from simcli.records.hdf5_bytes import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
 from simcli.spec.checks import solver_fields as capabilities
 from simcli.spec.document.overrides import Override
 

@@ -14,7 +14,7 @@ from simcli import pipeline
 from simcli.analysis.worlds.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
 from simcli.pipeline.sub_batches import sub_batches_folder
-from simcli.records.contents.sweep_cases import numbers_digest, read_cases
+from simcli.records.reading.sweep_cases import numbers_digest, read_cases
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.table import table_of
@@ -194,7 +194,7 @@ def test_an_error_leaves_nothing_and_the_leftovers_of_the_dead_go(chunk, scenes,
     dead.write_bytes(b"")
     sub_batches_folder(dead.with_name(dead.name.replace("-1.", "-2."))).mkdir()  # of one that was killed amid parts
     full = OSError(28, "full")
-    monkeypatch.setattr("simcli.records.contents.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(full))
+    monkeypatch.setattr("simcli.records.reading.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(OSError, match="full"):
         run_chunk(chunk, tmp_path, 1, "cpu", "none", None)
     assert list((tmp_path / "results").iterdir()) == []

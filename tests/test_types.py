@@ -20,8 +20,7 @@ from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.job import Failure
 from simcli.kernels.device.dlpack import DeviceView
 from simcli.model.snapshot import Event
-from simcli.records.contents.error_estimate import ErrorEstimate
-from simcli.records.contents.measures import Measure
+from simcli.records.contents.measures import ErrorEstimate, Measure
 from simcli.records.contents.provenance import Provenance
 from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities
 from simcli.records.reading.series import Column

@@ -13,7 +13,7 @@ from simcli.records.contents.chunks import frame_bytes
 from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays
 from simcli.records.contents.select import selection
-from simcli.records.writing.ring import LIMIT_BYTES
+from simcli.records.writing.messages import LIMIT_BYTES
 from simcli.spec.document.resolved_yaml import to_yaml
 from simcli.spec.passes import MOST_ALONE
 

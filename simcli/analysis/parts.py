@@ -15,9 +15,9 @@ from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
 from simcli.records.drafts import claim_path, refuse_overwrite
-from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
+from simcli.records.lock import is_being_written
 from simcli.records.reading.reader import Trajectory
-from simcli.records.resume.lock import is_being_written
+from simcli.records.writing.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.spec.base.patterns import matching
 
 _LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded

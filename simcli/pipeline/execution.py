@@ -33,7 +33,8 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         DeviceError: the device is missing.
     """
     from simcli.pipeline.sub_batches import execute_sub_batches, planned_size
-    from simcli.records.resume import continuation, lock
+    from simcli.records import lock
+    from simcli.records.writing import continuation
     from simcli.records.writing.recorder_thread import recorder_of
 
     lock.wait_for_orphan(job.output)
@@ -69,8 +70,9 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     from simcli.analysis.drift import EnergyAccount
     from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
     from simcli.kernels.device.runtime import start_device
+    from simcli.records import checkpoint
     from simcli.records.contents.select import selection
-    from simcli.records.resume import checkpoint, continuation
+    from simcli.records.writing import continuation
     from simcli.records.writing.writer import Recorder
 
     spec, model, schedule = job.spec, job.model, job.schedule

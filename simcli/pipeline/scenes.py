@@ -25,7 +25,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     """
     from simcli.analysis.worlds.earlier_runs import column_of
     from simcli.exchange.importing import load_scene
-    from simcli.records.integrity.superblock import is_hdf5
+    from simcli.records.hdf5_bytes import is_hdf5
     from simcli.spec import load_held, resolve
     from simcli.spec.batches.sweep_file import is_sweep
     from simcli.spec.document.packed import is_packed, unpacked

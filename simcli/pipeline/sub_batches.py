@@ -62,8 +62,7 @@ def execute_sub_batches(job: Job, n_fit: int, watch: Watch) -> Outcome:
 @contextmanager
 def _locked(output: Path) -> Iterator[None]:
     """Be the only writer of an output, and remove the drafts of one that was killed."""
-    from simcli.records.resume.lock import WriterLock
-    from simcli.records.resume.tidy import remove_drafts
+    from simcli.records.lock import WriterLock, remove_drafts
 
     try:
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,10 @@ from simcli.errors import OutputError
 from simcli.job import Job
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.pipeline.execution import provenance_of
+from simcli.records import checkpoint
 from simcli.records.contents.select import selection
 from simcli.records.drafts import output_path
-from simcli.records.resume import checkpoint, continuation
+from simcli.records.writing import continuation
 from simcli.records.writing.writer import Recorder
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A state of a simulation that was saved, in memory or in a file.
 
-A file is that of a checkpoint (records/resume/checkpoint.py): arrays without pickles, and facts that must be the same.
+A file is that of a checkpoint (records/checkpoint.py): arrays without pickles, and facts that must be the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,9 +13,9 @@ import numpy as np
 from simcli.errors import FileError, OutputError, UsageError
 from simcli.job import Failure, Job
 from simcli.model.tables.model import Model
+from simcli.records.checkpoint import Checkpoint, read_checkpoint, write
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import output_path
-from simcli.records.resume.checkpoint import Checkpoint, read_checkpoint, write
 from simcli.solvers.run.host_copy import SavedState
 from simcli.source_digest import code_digest
 

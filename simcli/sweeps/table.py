@@ -20,8 +20,8 @@ import numpy as np
 from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import UNTRUSTED
-from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.records.reading.sweep_cases import read_cases
 from simcli.spec.schema.sweep import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
 from simcli.sweeps.planning.plan import Case, Plan
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import FileError, plural
-from simcli.records.contents.sweep_cases import numbers_digest, read_cases
 from simcli.records.integrity.verification import verify
 from simcli.records.reading.reader import open_trajectory
+from simcli.records.reading.sweep_cases import numbers_digest, read_cases
 from simcli.sweeps.executors.chunk_run import RESULTS, RUNS
 from simcli.sweeps.planning.plan import Plan
 

@@ -3,7 +3,7 @@
 Source: HDF5 File Format Specification, version 3.0, IV.A.1.b (object headers) and IV.A.2 (their messages).
 """
 
-from simcli.records.integrity.superblock import lookup3
+from simcli.records.hdf5_bytes import lookup3
 
 SIGNATURE, CONTINUED = b"OHDR", b"OCHK"
 TIMES, PHASES, ORDERED, WIDTH = 0x20, 0x10, 0x04, 0x03  # bits of a header's flags

@@ -5,9 +5,8 @@ import traceback
 from collections import deque
 
 from simcli.errors import OutputError
-from simcli.records.writing.messages import Assignment, Close, Defect, Failed, Publish
+from simcli.records.writing.messages import Assignment, Close, Defect, Failed, Publish, nameless_file
 from simcli.records.writing.recorder_process import Recording, RefusedError
-from simcli.records.writing.ring import nameless_file
 from simcli.records.writing.spawn import RecorderEndedError
 
 

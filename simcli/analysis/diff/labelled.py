@@ -15,7 +15,7 @@ from simcli.analysis.channels import QUANTITIES, RECORDED_ONLY, quantity_of
 from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.contents.layout import COMPONENTS, DATASETS, OF_BODIES
-from simcli.records.reading.results import ResultAxes
+from simcli.records.contents.results import ResultAxes
 from simcli.spec.base.channel_names import SCALARS
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.tables.model import WORLD, Array, Model
+from simcli.records.contents.results import ResultAxes, result_axes
 from simcli.records.reading.reader import Trajectory
-from simcli.records.reading.results import ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics

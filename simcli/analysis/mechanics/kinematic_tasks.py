@@ -11,7 +11,7 @@ from simcli.analysis.states.portions import States
 from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
 from simcli.model.joints.selection import BodyFlags
 from simcli.model.tables.model import Array, JointKind, Model
-from simcli.records.reading.results import ResultAxes, result_axes
+from simcli.records.contents.results import ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics

@@ -10,8 +10,8 @@ import numpy as np
 from simcli.analysis.states.columns import field_columns
 from simcli.analysis.states.portions import States
 from simcli.errors import OutputError
+from simcli.records.contents.results import ResultAxes
 from simcli.records.drafts import draft_of
-from simcli.records.reading.results import ResultAxes
 
 
 class CsvWriter:

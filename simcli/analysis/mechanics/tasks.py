@@ -20,9 +20,9 @@ from simcli.errors import UsageError
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.joints.selection import BodyFlags, choose_selection, flagged
 from simcli.model.tables.model import Array, JointKind, Model
+from simcli.records.contents.results import FIELDS, ResultAxes, result_axes
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory
-from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics

@@ -7,8 +7,7 @@ import numpy as np
 
 from simcli.analysis.channels import Channel
 from simcli.errors import UsageError, install_hint
-from simcli.records.drafts import drafted
-from simcli.records.marks import MARK, PNG_KEY
+from simcli.records.drafts import MARK, PNG_KEY, drafted
 from simcli.spec.base.fault_list import suffix_of
 
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel

@@ -13,7 +13,7 @@ from simcli.analysis.refinement.sums import ESTIMATED_QUANTITIES, EstimatedQuant
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors
 from simcli.model.snapshot import Status
 from simcli.model.tables.model import Model
-from simcli.records.contents.error_estimate import ErrorEstimate, EstimateVerdict
+from simcli.records.contents.measures import ErrorEstimate, EstimateVerdict
 from simcli.records.reading.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.analysis.refinement.sums import Sums
-from simcli.records.contents.error_estimate import EstimateVerdict
+from simcli.records.contents.measures import EstimateVerdict
 
 LEAST_ORDER = 0.7  # below it the factor 2^p/(2^p - 1) runs away
 MORE_THAN_NOMINAL = 1.2  # by which an observed order may exceed that of the integrator: symmetric motions gain one

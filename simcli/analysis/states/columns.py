@@ -14,7 +14,7 @@ from difflib import get_close_matches
 
 from simcli.analysis.channels import COORDINATES, QUANTITIES
 from simcli.records.contents.layout import COMPONENTS
-from simcli.records.reading.results import FIELDS, ResultAxes
+from simcli.records.contents.results import FIELDS, ResultAxes
 from simcli.spec.base.channel_names import SCALARS, canonical
 
 JOINT_FIELDS = {"joint_q": "q", "joint_qd": "qd", "joint_qdd": "qdd", "joint_effort": "effort",

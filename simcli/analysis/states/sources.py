@@ -31,7 +31,7 @@ from simcli.analysis.states.subject import (
 from simcli.errors import UsageError
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Driven
-from simcli.records.integrity.superblock import is_hdf5
+from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
 from simcli.spec import SceneSpec

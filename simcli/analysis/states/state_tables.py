@@ -14,8 +14,8 @@ from simcli.errors import FileError, SimcliError, UsageError
 from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.tables.model import JointKind, Model
+from simcli.records.contents.results import FIELDS, ResultAxes, result_axes
 from simcli.records.reading.result_reader import Results
-from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 from simcli.spec.values.units import UnitError, column_factor, split_header
 
 _ROWS = 4096  # read at a time

@@ -18,7 +18,7 @@ from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
-from simcli.records.integrity.superblock import is_hdf5
+from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
 from simcli.records.reading.stored_model import stored_model

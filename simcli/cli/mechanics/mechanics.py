@@ -251,8 +251,8 @@ def claim(ask: Ask) -> None:
         OutputError: it exists.
     """
     from simcli.records.drafts import claim_path, refuse_overwrite
-    from simcli.records.resume.continuation import claim_output
-    from simcli.records.resume.lock import is_being_written
+    from simcli.records.lock import is_being_written
+    from simcli.records.writing.continuation import claim_output
 
     path = ask.output
     if path is None:

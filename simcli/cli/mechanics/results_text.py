@@ -168,7 +168,7 @@ class Json:
     @property
     def body(self) -> dict[str, Any]:
         """Fields, with the names along their axes and their units."""
-        from simcli.records.reading.results import FIELDS
+        from simcli.records.contents.results import FIELDS
 
         axes = {name: list(FIELDS[name].axes[1:]) for name in self.task.outputs}
         used = dict.fromkeys(axis for names in axes.values() for axis in names)
@@ -206,7 +206,7 @@ class Hdf5:
 
     def __init__(self, path: Path, task, axes, subject, ready, device, argv: tuple[str, ...]):
         from simcli.records.contents.provenance import collect_provenance
-        from simcli.records.reading.results import ResultWriter
+        from simcli.records.contents.results import ResultWriter
         from simcli.spec import resolved_yaml
 
         sources, scene = subject.document.sources, resolved_yaml(subject.spec)

@@ -13,7 +13,7 @@ from simcli.spec.document.overrides import Override
 
 if TYPE_CHECKING:
     from simcli.job import Job, Tick
-    from simcli.records.contents.error_estimate import ErrorEstimate
+    from simcli.records.contents.measures import ErrorEstimate
 
 OPTION = "--error-estimate"
 _PARTS = {"half": 2, "a quarter of": 4}  # of the step, in words
@@ -93,7 +93,7 @@ def run_refined(refinement: Refinement, show: "Callable[[Tick], None]",
 
 def _compared(refinement: Refinement) -> "ErrorEstimate":
     from simcli.analysis.refinement.estimate import estimate_error
-    from simcli.records.contents.error_estimate import add_error_estimate
+    from simcli.records.contents.measures import add_error_estimate
     from simcli.records.reading.reader import open_trajectory
 
     job = refinement.job

@@ -8,10 +8,10 @@ import numpy as np
 from simcli.analysis.drift import ORDER_OF_INTEGRATOR
 from simcli.analysis.refinement.verdicts import step_for
 from simcli.cli import console
-from simcli.records.contents.error_estimate import EstimateVerdict
+from simcli.records.contents.measures import EstimateVerdict
 
 if TYPE_CHECKING:
-    from simcli.records.contents.error_estimate import ErrorEstimate
+    from simcli.records.contents.measures import ErrorEstimate
 
 NOT_MADE = "  no estimate of the error: a run did not come to its end; the same command with --resume goes on"
 _REASONS = {

@@ -30,7 +30,7 @@ from simcli.cli.shipped import say_imported
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.records.contents.error_estimate import ErrorEstimate
+    from simcli.records.contents.measures import ErrorEstimate
     from simcli.spec.document.overrides import Override
 
 

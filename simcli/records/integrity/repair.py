@@ -11,12 +11,12 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError, OutputError
+from simcli.records import checkpoint
 from simcli.records.contents.layout import BARE_SCALES, STATUSES
-from simcli.records.integrity.superblock import FORMAT_BOUNDS, is_marked, is_sound, read_superblock, stated_size, unmarked
+from simcli.records.hdf5_bytes import FORMAT_BOUNDS, is_marked, is_sound, read_superblock, stated_size, unmarked
+from simcli.records.lock import WriterLock
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.reading.tiles import committed_length, held
-from simcli.records.resume import checkpoint
-from simcli.records.resume.lock import WriterLock
 
 ENDED = ("done", "failed")  # such a run does not go on
 MAX_MISSING = 2**32  # [B] that a full disk cut off; more is not believed

@@ -8,17 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.records.contents.digest import COUNTERS, Digest, are_counters_sound, static_digest
+from simcli.records.contents.digest import COUNTERS, Digest, are_counters_sound, is_as_sealed, static_digest
 from simcli.records.contents.layout import ORPHANED, STATUSES
 from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
-from simcli.records.contents.seal import is_as_sealed
+from simcli.records.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.records.reading.result_reader import Results, is_result
 from simcli.records.reading.series import part_of_dataset
 from simcli.records.reading.tiles import committed_length, held, portions
-from simcli.records.resume.lock import is_being_written
 
 
 def verify(path: str | os.PathLike) -> list[str]:

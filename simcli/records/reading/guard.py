@@ -2,12 +2,14 @@
 
 Not followed: soft and external links, external storage, virtual datasets, filters that are not built in. Not believed:
 sizes beyond what the file can hold, types and shapes that differ from the layout. HDF5 itself follows all of these.
+What counts of a file (status, committed frames, and the events, contacts and digest that go with them) is read here, too.
 """
 
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -19,10 +21,51 @@ from simcli.records.contents.chunks import CHUNK_MAX
 from simcli.records.contents.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.contents.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
-from simcli.records.integrity.heaps import damaged_heap
-from simcli.records.integrity.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
-from simcli.records.reading.counts import RunCounts, read_counts
-from simcli.records.resume.lock import is_being_written
+from simcli.records.hdf5_bytes import FORMAT_BOUNDS, SIGNATURE, Unmarked, damaged_heap, is_marked, is_sound, read_superblock
+from simcli.records.lock import is_being_written
+
+_TRIES = 20  # far more than a writer takes to commit while some words are read
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """The counters of /run at one moment.
+
+    Attributes:
+        status: as it stands there.
+        n_frames: committed frames.
+        slots: for each slot its frames, events and contacts, and its digest in hexadecimal.
+    """
+
+    status: str
+    n_frames: int
+    slots: tuple[tuple[int, int, int, str], ...]
+
+
+def read_counts(file: h5py.File) -> RunCounts:
+    """The counters of a file whose writer may commit at any moment.
+
+    The status is read first: frames that a file counts as it ends are there for whoever reads `done`. The writer leaves
+    the slot of its last commit alone until the next one counts, so the slots are sound if the count is still the same.
+    """
+    status = file["run/status"][()].decode(errors="replace")
+    for _ in range(_TRIES):
+        n_frames, slots = _word(file, "n_committed"), _slots(file)
+        if _word(file, "n_committed") == n_frames:
+            break
+    return RunCounts(status, n_frames, slots)
+
+
+def _word(file: h5py.File, name: str) -> int:
+    """Opened anew: HDF5 keeps what it has read of a dataset for as long as that is open."""
+    return int(file["run"][name][()])
+
+
+def _slots(file: h5py.File) -> tuple[tuple[int, int, int, str], ...]:
+    numbers = np.stack([file["run"][f"digest_{name}"][...] for name in ("frames", "events", "contacts")], axis=1)
+    digests = [row.tobytes().hex() for row in file["run/digest"][...]]
+    return tuple((*map(int, row), digest) for row, digest in zip(numbers, digests, strict=True))
+
 
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
 MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompression bomb

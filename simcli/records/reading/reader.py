@@ -18,15 +18,14 @@ import numpy as np
 from simcli.arguments import whole_number
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
-from simcli.records.contents.error_estimate import ErrorEstimate, read_error_estimate
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES
-from simcli.records.contents.measures import Measure, read_measures
+from simcli.records.contents.measures import ErrorEstimate, Measure, read_error_estimate, read_measures
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
 from simcli.records.contents.provenance import Provenance, read_provenance
+from simcli.records.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
 from simcli.records.reading.named import Body, Joint, MeasuresByName, NamedPoint, Quantities, UnknownNameError, unknown
 from simcli.records.reading.series import Column, closed, part_of_dataset
-from simcli.records.resume.lock import is_being_written
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
 

@@ -15,10 +15,10 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.provenance import Provenance, provenance_problems, read_provenance
+from simcli.records.contents.results import FIELDS, LABELLED, OFFSETS, RESULT_FORMAT, RESULT_SCALES, RESULT_UNITS, ResultAxes
 from simcli.records.reading.guard import check_objects, check_path, names, open_plainly, reading
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.records.reading.results import FIELDS, LABELLED, OFFSETS, RESULT_FORMAT, RESULT_SCALES, RESULT_UNITS, ResultAxes
 from simcli.records.reading.series import closed
 
 _MARK = "simcli_result"  # attribute that only results have

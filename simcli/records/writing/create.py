@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from simcli.records.contents.chunks import MAX_FRAMES, GrowingRows, chunk_shape
-from simcli.records.contents.digest import COUNTERS, static_digest
+from simcli.records.contents.digest import COUNTERS, seal, static_digest
 from simcli.records.contents.layout import (
     BARE_SCALES,
     COMPONENTS,
@@ -28,10 +28,8 @@ from simcli.records.contents.layout import (
 from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
 from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
-from simcli.records.contents.seal import seal
-from simcli.records.integrity.superblock import FORMAT_BOUNDS
+from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
 from simcli.records.reading.guard import small
-from simcli.records.writing.backing import Backing
 
 _ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one
 CHUNK_CACHE = 0  # [B] whole chunks are written once: to keep them costs a copy (measured: 2.1 s per GB with, 1.2 without)

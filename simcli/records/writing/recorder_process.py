@@ -17,12 +17,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from simcli.errors import Exit, OutputError
-from simcli.records.resume.lock import WriterLock
-from simcli.records.resume.tidy import remove_drafts
-from simcli.records.writing.backlog import Backlog
-from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Inbox, send
-from simcli.records.writing.output_file import OutputFile
-from simcli.records.writing.ring import Ring, reserve
+from simcli.records.lock import WriterLock, remove_drafts
+from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Inbox, Ring, reserve, send
+from simcli.records.writing.output_file import Backlog, OutputFile
 
 
 class Correspondence:

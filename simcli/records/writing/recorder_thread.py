@@ -11,9 +11,8 @@ import os
 from threading import Thread
 
 from simcli.records.writing import spawn
-from simcli.records.writing.messages import Inbox
+from simcli.records.writing.messages import Inbox, nameless_file
 from simcli.records.writing.recorder_process import Correspondence, record
-from simcli.records.writing.ring import nameless_file
 
 # [B], of a file, which is written in 40 ms: as long as it takes the system to begin a process that imports HDF5.
 MOST_OF_THREAD = 8_000_000

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import OutputError
-from simcli.records.writing.messages import Inbox, send
-from simcli.records.writing.ring import nameless_file
+from simcli.records.writing.messages import Inbox, nameless_file, send
 
 # They reach a whole group of processes. The recorder waits for what the run makes of them.
 _POSIX = "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"

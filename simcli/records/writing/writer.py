@@ -18,15 +18,26 @@ from simcli.model.snapshot import FrameBlock
 from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, recordable
-from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
-from simcli.records.writing.ragged import misfit
-from simcli.records.writing.ring import Ring, most_bytes
+from simcli.records.writing.growing import misfit
+from simcli.records.writing.messages import (
+    Assignment,
+    Close,
+    Closed,
+    Committed,
+    Defect,
+    Failed,
+    Frames,
+    Order,
+    Publish,
+    Ring,
+    most_bytes,
+)
 from simcli.records.writing.spawn import Correspondent, RecorderEndedError, RecorderProcess
 
 if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout
     from simcli.records.contents.provenance import Provenance
-    from simcli.records.resume.continuation import Continuation
+    from simcli.records.writing.continuation import Continuation
 
 PORTION_BYTES = 8 * 1024 * 1024  # of a commit and of a block: long enough for their fixed cost, short enough for the caches
 PATIENCE_S = 2.0  # a slow run commits this often, once a whole grain is there

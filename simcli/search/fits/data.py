@@ -128,7 +128,7 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
 def known_units(model: "Model") -> dict[str, str]:
     """SI units of the columns that every table of this mechanism may have, by label."""
     from simcli.analysis.states.columns import field_columns
-    from simcli.records.reading.results import result_axes
+    from simcli.records.contents.results import result_axes
 
     axes = result_axes(model)
     return {name.label: name.unit for field in _FIELDS for name in field_columns(field, axes)}

@@ -109,8 +109,8 @@ class _Clock:
 def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], path: Path, threads: int | None, device: str,
               with_frames: bool, clock: _Clock) -> Outcome | None:  # fmt: skip
     """Run worlds of a chunk into a file; None if it was stopped as asked, and nothing is there."""
-    from simcli.records.contents.sweep_cases import write_cases
     from simcli.records.drafts import sync
+    from simcli.records.reading.sweep_cases import write_cases
 
     with _draft(path) as draft:
         try:
@@ -159,8 +159,8 @@ def _draft(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: the folder cannot be made.
     """
-    from simcli.records.resume import checkpoint
-    from simcli.records.resume.lock import is_being_written
+    from simcli.records import checkpoint
+    from simcli.records.lock import is_being_written
 
     start = f".{path.stem}.{os.uname().nodename}-"
     draft, pattern = (path.with_name(f"{start}{process}.part.h5") for process in (os.getpid(), "*"))
@@ -194,8 +194,8 @@ def _reasons(chunk: Chunk, outcome: Outcome) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    from simcli.records.contents.sweep_cases import numbers_digest
     from simcli.records.reading.reader import open_trajectory
+    from simcli.records.reading.sweep_cases import numbers_digest
 
     with open_trajectory(path) as run:
         return numbers_digest(run)

@@ -43,7 +43,7 @@ def read_scenes(path: Path, choices: Mapping[str, object] | None = None) -> Swee
         SceneError: the sweep file is invalid, or the choices are.
     """
     from simcli.exchange.importing import is_foreign
-    from simcli.records.integrity.superblock import is_hdf5
+    from simcli.records.hdf5_bytes import is_hdf5
     from simcli.spec import document_of_text, load_document
     from simcli.spec.base.nodes import plain
     from simcli.spec.document.packed import is_packed

@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 from typing import TextIO
 
-from simcli.records.marks import PAGE_TAG
+from simcli.records.drafts import PAGE_TAG
 from simcli.view.page.content import Content
 from simcli.view.subject import dumped
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import UsageError, install_hint
-from simcli.records.drafts import drafted
-from simcli.records.marks import MARK, PNG_KEY
+from simcli.records.drafts import MARK, PNG_KEY, drafted
 from simcli.spec.base.fault_list import suffix_of
 
 _Array = np.ndarray

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simcli.records.drafts import sync
-from simcli.records.resume.tidy import remove_drafts
+from simcli.records.lock import remove_drafts
 
 _FORMAT = 1
 _KEPT = 2

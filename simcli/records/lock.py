@@ -1,6 +1,10 @@
-"""One writer per file: a lock file beside it, held by the kernel for as long as the writer lives."""
+"""One writer per file: a lock file beside it, held by the kernel for as long as the writer lives.
+
+What runs leave beside their file when they are killed is removed here as well: drafts, a lock, unneeded checkpoints.
+"""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -103,3 +107,12 @@ class WriterLock:
         self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
         self._descriptor = None
+
+
+def remove_drafts(output: Path) -> None:
+    """Remove drafts of an output and of its checkpoints. Whoever holds the lock of the output makes them, nobody else."""
+    draft = re.compile(rf"\.{re.escape(output.name)}\.(\d+|checkpoint\d+)\.part")
+    if output.parent.is_dir():
+        for path in output.parent.iterdir():
+            if draft.fullmatch(path.name):
+                path.unlink(missing_ok=True)

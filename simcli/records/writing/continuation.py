@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from simcli.errors import FileError, OutputError
 from simcli.model.snapshot import Event
+from simcli.records import checkpoint as checkpoints
+from simcli.records.checkpoint import Checkpoint
 from simcli.records.contents.layout import ORPHANED
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import claim_path
-from simcli.records.integrity.superblock import SIGNATURE
-from simcli.records.resume import checkpoint as checkpoints
-from simcli.records.resume.checkpoint import Checkpoint
-from simcli.records.resume.lock import is_being_written
+from simcli.records.hdf5_bytes import SIGNATURE
+from simcli.records.lock import is_being_written
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

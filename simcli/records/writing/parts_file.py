@@ -21,12 +21,11 @@ from simcli.records.contents.layout import Axes, Dataset, selected
 from simcli.records.contents.model_columns import COLUMNS, WorldTables, cut_world_tables, joined_world_tables
 from simcli.records.contents.provenance import Provenance
 from simcli.records.drafts import draft_of
+from simcli.records.hdf5_bytes import Backing
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory
-from simcli.records.writing.backing import Backing
 from simcli.records.writing.create import create_file
-from simcli.records.writing.growing import Growing, GrowingFile
-from simcli.records.writing.ragged import contact_rows, event_rows
+from simcli.records.writing.growing import Growing, GrowingFile, contact_rows, event_rows
 
 BLOCK_BYTES = 8 * 1024 * 1024  # [B] of one dataset that are in memory at once, unless a commit is larger
 BLOCK_CONTACTS = 65536  # contacts that are in memory at once, unless a frame has more

@@ -23,8 +23,7 @@ from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, coordinate_units
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.drafts import draft_of
-from simcli.records.integrity.superblock import FORMAT_BOUNDS
-from simcli.records.writing.backing import Backing
+from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
 
 RESULT_FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CHUNK_BYTES = 256 * 1024  # aim of one chunk

@@ -9,8 +9,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.records.contents.digest import static_digest
-from simcli.records.contents.seal import seal_again
+from simcli.records.contents.digest import seal_again, static_digest
 from simcli.records.drafts import sync
 from simcli.records.reading.guard import reading
 
