@@ -20,8 +20,8 @@ from support.scenes import faults_of
 from simcli import rotations as rot
 from simcli.analysis.rest.modes import study
 from simcli.analysis.rest.statics import Statics
+from simcli.exchange.exporting import export_scene
 from simcli.exchange.importing import load_scene
-from simcli.exchange.writing.exporting import export_scene
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve

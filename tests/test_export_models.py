@@ -11,8 +11,8 @@ from support.many import run_many
 
 from simcli.cli.process import run_command
 from simcli.errors import Exit
+from simcli.exchange.exporting import export_scene
 from simcli.exchange.importing import load_scene
-from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
 from simcli.spec import resolve
 from simcli.spec.schema.scene import SceneSpec

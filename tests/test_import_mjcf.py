@@ -13,7 +13,7 @@ import simcli
 from simcli.cli.process import run_command
 from simcli.errors import Exit
 from simcli.exchange.importing import import_model, load_scene
-from simcli.exchange.xml_reader import read_xml
+from simcli.exchange.source.xml_reader import read_xml
 from simcli.model import build
 from simcli.spec import resolve
 

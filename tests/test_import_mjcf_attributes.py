@@ -20,10 +20,10 @@ from support.mjcf_kinds import model_file as model_file_of_faults
 from test_import_mjcf import BALL, bodies, fates, imported, model_file, spec_of
 
 from simcli.errors import FileError, UsageError
+from simcli.exchange.exporting import export_scene
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.mjcf import sensors
-from simcli.exchange.mjcf.attributes import CARRIED_ATTRIBUTES, LOST_ATTRIBUTES, LOST_DEFAULTS, LOST_ELEMENTS
-from simcli.exchange.writing.exporting import export_scene
+from simcli.exchange.mjcf.element_report import CARRIED_ATTRIBUTES, LOST_ATTRIBUTES, LOST_DEFAULTS, LOST_ELEMENTS
 from simcli.model import build
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.spec import resolve

@@ -14,7 +14,7 @@ import simcli
 from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
-from simcli.exchange.xml_reader import DEEPEST, read_xml
+from simcli.exchange.source.xml_reader import DEEPEST, read_xml
 from simcli.model import build
 from simcli.spec import resolve
 

@@ -37,7 +37,7 @@ import simcli
 from simcli.cli.process import run_command
 from simcli.errors import FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
-from simcli.exchange.xml_reader import read_xml
+from simcli.exchange.source.xml_reader import read_xml
 from simcli.model import build, build_worlds
 from simcli.pipeline import read_scene
 from simcli.spec import resolve, resolved_yaml

@@ -21,8 +21,8 @@ from support.scenes import scene as load_scene
 from support.supports import gap_along, reach
 
 from simcli import rotations as rot
+from simcli.exchange.exporting import export_scene
 from simcli.exchange.importing import import_model
-from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
 from simcli.model.bodies.colliders import colliders
 from simcli.model.bodies.hull import convex_hull

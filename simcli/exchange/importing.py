@@ -7,16 +7,15 @@ from typing import Literal
 
 from simcli import __version__
 from simcli.errors import FileError, UsageError
-from simcli.exchange import inertias
-from simcli.exchange.beginning import circle_of_gears, set_starts
-from simcli.exchange.import_report import ConvertedModel, ImportReport
-from simcli.exchange.looks import lost_looks
-from simcli.exchange.lumping import lump
-from simcli.exchange.mechanism import MODEL_LAYER, SourceJoint, SourceModel
-from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.neighbours import part_neighbours
 from simcli.exchange.scene_text import scene_text
-from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
+from simcli.exchange.source import lumping
+from simcli.exchange.source.beginning import circle_of_gears, set_starts
+from simcli.exchange.source.import_report import ConvertedModel, ImportReport
+from simcli.exchange.source.layers import part_neighbours
+from simcli.exchange.source.lumping import lump
+from simcli.exchange.source.mechanism import MODEL_LAYER, SourceJoint, SourceModel, lost_looks
+from simcli.exchange.source.meshes import MeshFiles
+from simcli.exchange.source.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun
 from simcli.spec.loading import load_document, load_held
@@ -118,18 +117,18 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
     if root.tag != "mujoco":
         refuse_macros(path, root)
     if root.tag == "robot":
-        from simcli.exchange.urdf.reading import read_urdf  # only for such a file: scenes pass here, too
+        from simcli.exchange.urdf.urdf_file import read_urdf  # only for such a file: scenes pass here, too
 
         mechanism = read_urdf(path, root, meshes, report)
         _group(mechanism, MODEL_LAYER)
         return _completed(path, mechanism, options, options.base or "fixed", report)
     if root.tag == "mujoco":
-        from simcli.exchange.mjcf.reading import read_mjcf
+        from simcli.exchange.mjcf.mjcf_file import read_mjcf
 
         _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
-        from simcli.exchange.sdf.reading import read_sdf
+        from simcli.exchange.sdf.sdf_file import read_sdf
 
         mechanism = read_sdf(path, root, meshes, report)
         return _completed(path, mechanism, options, options.base or "floating", report)
@@ -203,10 +202,10 @@ def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
 
 def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, report: ImportReport) -> None:
     """Refuse inertias that no body has, all at once with their numbers, or replace them."""
-    wrong = [(link, words) for link in mechanism.links.values() if (words := inertias.fault_of(link))]
+    wrong = [(link, words) for link in mechanism.links.values() if (words := lumping.fault_of(link))]
     left = []
     for link, words in wrong:
-        done = inertias.mend(link) if options.fix_inertia and link.inertia is not None else ""
+        done = lumping.mend(link) if options.fix_inertia and link.inertia is not None else ""
         if done:
             report.amend("inertial", link.name, link.line, done)
         else:

@@ -4,10 +4,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.layers import set_layers
-from simcli.exchange.looks import body_look, own_look
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.layers import set_layers
+from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, body_look, own_look
 from simcli.spec.document.resolved_yaml import flow_text
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import title_of_stem

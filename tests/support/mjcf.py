@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from simcli.cli.process import run_command
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.mechanism import SourceModel
-from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.bodies import BALL, FREE, MjcfBodies
 from simcli.exchange.mjcf.equalities import followers
-from simcli.exchange.mjcf.reading import read_mjcf
+from simcli.exchange.mjcf.mjcf_file import read_mjcf
 from simcli.exchange.mjcf.source import compile_mjcf
 from simcli.exchange.scene_text import scene_text
-from simcli.exchange.xml_reader import XmlElement, read_xml
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import SourceModel
+from simcli.exchange.source.meshes import MeshFiles
+from simcli.exchange.source.xml_reader import XmlElement, read_xml
 
 # What is switched off where only the smooth motion of joints is compared.
 SMOOTH = ("contact", "limit", "frictionloss", "equality", "actuation")

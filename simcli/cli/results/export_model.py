@@ -20,7 +20,7 @@ def write_model(scene: Path, target: Path, strict: bool, force: bool, json: bool
     Returns:
         The exit code.
     """
-    from simcli.exchange.writing.exporting import export_scene
+    from simcli.exchange.exporting import export_scene
     from simcli.pipeline import read_scene
 
     document, spec = read_scene(scene)

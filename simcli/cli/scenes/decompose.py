@@ -35,7 +35,7 @@ def decompose(
     It needs coacd: pip install 'simcli\[decompose]'.
     Example: simcli decompose bracket.stl -o parts
     """
-    from simcli.exchange.decomposition import decompose_mesh, stem_of_parts
+    from simcli.exchange.source.meshes import decompose_mesh, stem_of_parts
     from simcli.records.drafts import claim_path
 
     folder, stem = output or Path(f"{mesh.stem}_parts"), stem_of_parts(mesh)

@@ -7,9 +7,9 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 
 import numpy as np
 
-from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.exchange.mjcf.options import gears_of
+from simcli.exchange.source.mechanism import clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _NO_SUM = "without the bound of the sum of its actuators"

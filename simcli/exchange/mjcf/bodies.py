@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mechanism import (
+from simcli.exchange.mjcf.options import rotors_of
+from simcli.exchange.mjcf.source import MjcfSource, compiler_word
+from simcli.exchange.source.mechanism import (
     NO_OFFSET,
+    GivenNames,
     SourceEntry,
     SourceFrame,
     SourceJoint,
@@ -19,9 +22,6 @@ from simcli.exchange.mechanism import (
     SourceModel,
     clean_numbers,
 )
-from simcli.exchange.mjcf.options import rotors_of
-from simcli.exchange.mjcf.source import MjcfSource, compiler_word
-from simcli.exchange.naming import GivenNames
 from simcli.spec.lookup.structure import WORLD_NAME
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from simcli.exchange.beginning import start_of
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, clean_numbers
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
 from simcli.exchange.mjcf.bodies import JointPlace, frame_of
 from simcli.exchange.mjcf.source import MjcfSource
+from simcli.exchange.source.beginning import start_of
+from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _X = Polynomial([0.0, 1.0])  # a coordinate

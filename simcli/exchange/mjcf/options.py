@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from simcli.exchange.mechanism import SourceModel
 from simcli.exchange.mjcf.source import MjcfSource
+from simcli.exchange.source.mechanism import SourceModel
 
 _SLACK = 1e-9  # of a step, by which a second may miss a whole number of them
 _GRAVITY = (0.0, 0.0, -9.81)  # of scenes that do not write it

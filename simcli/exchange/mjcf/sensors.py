@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mechanism import NO_OFFSET, SourceFrame, clean_numbers
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.bodies import frame_of
-from simcli.exchange.naming import GivenNames
+from simcli.exchange.source.mechanism import NO_OFFSET, GivenNames, SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
 # The type of a scene by that of MuJoCo, `mjSENS_...`, whose element has the same name. A new one is a line here.

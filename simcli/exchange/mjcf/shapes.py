@@ -2,11 +2,17 @@
 
 import numpy as np
 
-from simcli.exchange.looks import PLANE_LOOK
-from simcli.exchange.mechanism import NO_OFFSET, SourceFrame, SourceShape, clean_numbers, hex_colour
-from simcli.exchange.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
 from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
-from simcli.exchange.naming import GivenNames
+from simcli.exchange.source.mechanism import (
+    NO_OFFSET,
+    PLANE_LOOK,
+    GivenNames,
+    SourceFrame,
+    SourceShape,
+    clean_numbers,
+    hex_colour,
+)
+from simcli.exchange.source.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.spec.lookup.structure import WORLD_NAME
 

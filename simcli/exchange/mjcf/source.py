@@ -18,8 +18,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from simcli.errors import FileError, UsageError, install_hint
-from simcli.exchange.meshes import resolved_path
-from simcli.exchange.xml_reader import XmlElement, read_xml
+from simcli.exchange.source.meshes import resolved_path
+from simcli.exchange.source.xml_reader import XmlElement, read_xml
 from simcli.spec.base.text import MAX_BYTES
 
 FOLDERS = {"mesh": ("meshdir", "assetdir"), "hfield": ("assetdir",)}  # attributes of `compiler` that say where files are

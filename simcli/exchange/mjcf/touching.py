@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mechanism import SourceModel, SourceShape
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource
-from simcli.exchange.naming import GivenNames
+from simcli.exchange.source.mechanism import GivenNames, SourceModel, SourceShape
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 

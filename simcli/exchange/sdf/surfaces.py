@@ -2,9 +2,9 @@
 
 import math
 
-from simcli.exchange.layers import ALL_BITS
 from simcli.exchange.sdf.source import SdfSource
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.source.layers import ALL_BITS
+from simcli.exchange.source.xml_reader import XmlElement
 
 # Torque per normal force, per radius and coefficient, of a round patch whose pressure is Hertz's: 3 pi/16.
 _PATCH = 3.0 * math.pi / 16.0

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceJoint, SourceModel, words_of_no_limit
-from simcli.exchange.naming import words_of_renaming
+from simcli.exchange.source.mechanism import SourceJoint, SourceModel, words_of_no_limit, words_of_renaming
+from simcli.exchange.source.xml_reader import XmlElement
 from simcli.exchange.urdf.source import UrdfSource
-from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",

@@ -3,11 +3,19 @@
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceModel, SourceShape, hex_colour, in_outer_axes
-from simcli.exchange.meshes import LostMeshError
-from simcli.exchange.naming import GivenNames, words_of_renaming
+from simcli.exchange.source.mechanism import (
+    GivenNames,
+    SourceFrame,
+    SourceLink,
+    SourceModel,
+    SourceShape,
+    hex_colour,
+    in_outer_axes,
+    words_of_renaming,
+)
+from simcli.exchange.source.meshes import LostMeshError
+from simcli.exchange.source.xml_reader import XmlElement
 from simcli.exchange.urdf.source import UrdfSource
-from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -4,11 +4,10 @@ import math
 from pathlib import Path
 
 from simcli.errors import FileError
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.mechanism import SourceFrame, quaternion_words
-from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.naming import GivenNames
-from simcli.exchange.xml_reader import XmlElement, finite_numbers
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import GivenNames, SourceFrame, quaternion_words
+from simcli.exchange.source.meshes import MeshFiles
+from simcli.exchange.source.xml_reader import XmlElement, finite_numbers
 
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.writing.source import WrittenScene
+from simcli.exchange.writing.written_scene import WrittenScene
 from simcli.model.joints.catalogue import BALLS, POSES
 from simcli.model.joints.topology import depth_first
 from simcli.model.tables.model import WORLD, Array, JointKind

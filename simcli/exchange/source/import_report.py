@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.source.xml_reader import XmlElement
 
 Fate = Literal["carried", "changed", "dropped"]
 FATES: tuple[Fate, ...] = ("carried", "changed", "dropped")

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from simcli import __version__
-from simcli.exchange.import_report import ConvertedModel, ImportReport
-from simcli.exchange.writing.mesh_copies import MeshCopies
-from simcli.exchange.writing.mjcf.model import mjcf_of
-from simcli.exchange.writing.source import WrittenScene, tell_the_rest
-from simcli.exchange.writing.urdf.model import urdf_of
-from simcli.exchange.writing.xml_text import Tag, document_text
+from simcli.exchange.source.import_report import ConvertedModel, ImportReport
+from simcli.exchange.writing.mjcf_model import mjcf_of
+from simcli.exchange.writing.urdf_model import urdf_of
+from simcli.exchange.writing.written_scene import WrittenScene, tell_the_rest
+from simcli.exchange.writing.xml_text import MeshCopies, Tag, document_text
 from simcli.model import build
 from simcli.spec.document.scene_file import Document
 from simcli.spec.schema.scene import SceneSpec

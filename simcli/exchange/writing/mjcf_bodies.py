@@ -8,8 +8,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.chains import ChainAxis, ChainLink
-from simcli.exchange.writing.mjcf.parts import MjcfParts, placed, wxyz
-from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
+from simcli.exchange.writing.mjcf_parts import MjcfParts, placed, wxyz
+from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.xml_text import Tag
 from simcli.model.tables.model import WORLD, Array, JointKind
 from simcli.model.tables.signal_tables import MotionKind

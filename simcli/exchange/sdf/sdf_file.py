@@ -9,17 +9,22 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.mechanism import MODEL_LAYER, SourceFrame, SourceJoint, SourceLink, SourceModel
-from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.naming import GivenNames, words_of_renaming
-from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
-from simcli.exchange.sdf.includes import Includes
-from simcli.exchange.sdf.joints import lose_led_starts, read_gearboxes, read_joint, read_mimics
+from simcli.exchange.sdf.frame_graph import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
+from simcli.exchange.sdf.joints import close_loops, lose_led_starts, read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
-from simcli.exchange.sdf.loops import close_loops
-from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, SdfSource
-from simcli.exchange.xml_reader import XmlElement, plain_number
+from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, Includes, SdfSource
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import (
+    MODEL_LAYER,
+    GivenNames,
+    SourceFrame,
+    SourceJoint,
+    SourceLink,
+    SourceModel,
+    words_of_renaming,
+)
+from simcli.exchange.source.meshes import MeshFiles
+from simcli.exchange.source.xml_reader import XmlElement, plain_number
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 

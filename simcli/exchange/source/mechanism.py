@@ -1,5 +1,11 @@
-"""What robot formats share: links with mass and shapes, joints between frames. Numbers stay as they were written."""
+"""What robot formats share: links with mass and shapes, joints between frames. Numbers stay as they were written.
 
+Names of the source become names of a scene (`GivenNames`). A body has one colour and one opacity for its shapes that
+collide; shapes that are only seen have their own.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,6 +14,40 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.spec.base import dofs
 from simcli.spec.lookup.parting import Link, Parting, part_bodies
+
+_ALLOWED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+_RESERVED = ("world",)
+
+
+class GivenNames:
+    """GivenNames of one kind, each given once.
+
+    Args:
+        taken: names that are not free.
+    """
+
+    def __init__(self, taken: tuple[str, ...] = _RESERVED):
+        self.taken = set(taken)
+        self.of: dict[str, str] = {}
+
+    def give(self, name: str, fallback: str = "unnamed") -> str:
+        """A name of a scene for one of the source: the same where scenes allow it, and where nothing has it yet."""
+        found = name or fallback
+        if not _ALLOWED.match(found):
+            found = re.sub(r"[^A-Za-z0-9_-]", "_", found)
+            found = found if _ALLOWED.match(found) else f"_{found}"
+        first, k = found, 2
+        while found in self.taken:
+            found, k = f"{first}_{k}", k + 1
+        self.taken.add(found)
+        self.of.setdefault(name, found)
+        return found
+
+
+def words_of_renaming(before: str, after: str) -> str:
+    """What a report says of a name that scenes do not allow; "" for one that stayed."""
+    return f"`{before}` is called `{after}`" if before and before != after else ""
+
 
 MODEL_LAYER = "model"  # of the shapes of a model that does not touch itself
 _CLEAN = 15  # significant digits of numbers that were computed: one less than a double has
@@ -249,3 +289,33 @@ class SourceModel:
     def holder(self, child: str) -> SourceJoint | None:
         """The first joint whose child is a link."""
         return next((joint for joint in self.joints.values() if joint.child == child), None)
+
+
+PLANE_LOOK = "a plane that is only seen, which scenes have not"
+
+
+def body_look(shapes: list[SourceShape]) -> dict:
+    """Colour and opacity of a body whose shapes these are."""
+    solid, seen = [one for one in shapes if one.collides], [one for one in shapes if not one.collides]
+    found: dict = {}
+    for colours in ({one.colour for one in solid} - {""}, {one.colour for one in seen}):
+        if "colour" not in found and len(colours) == 1 and "" not in colours:
+            found["colour"] = colours.pop()
+    opacities = {one.opacity for one in solid}
+    return found | ({"opacity": opacities.pop()} if len(opacities) == 1 and opacities != {1.0} else {})
+
+
+def own_look(shape: SourceShape, look: dict) -> dict:
+    """What a shape that is only seen says of itself, beside its body."""
+    words = {"colour": shape.colour} if shape.colour not in ("", look.get("colour")) else {}
+    return words | ({"opacity": shape.opacity} if shape.opacity != look.get("opacity", 1.0) else {})
+
+
+def lost_looks(link: SourceLink) -> Iterator[tuple[SourceShape, str]]:
+    """Shapes that collide and whose colour or opacity the body does not have, and what a report says of each."""
+    look = body_look(link.shapes)
+    for shape in (one for one in link.shapes if one.collides):
+        lost = own_look(shape, look)
+        if lost:
+            what = " and ".join(f"the {key} {value}" for key, value in lost.items())
+            yield shape, f"without {what}: shapes of a body that collide have one colour and one opacity"

@@ -12,9 +12,9 @@ from simcli.exchange.mjcf.sensors import (
     SENSORS_OF_JOINTS,
     SENSORS_OF_SUBTREES,
 )
-from simcli.exchange.naming import GivenNames
+from simcli.exchange.source.mechanism import GivenNames
 from simcli.exchange.writing.chains import ChainLink
-from simcli.exchange.writing.mjcf.parts import MjcfParts, placed
+from simcli.exchange.writing.mjcf_parts import MjcfParts, placed
 from simcli.model.sensor_inputs import NO_TOUCHER
 from simcli.model.tables.model import WORLD
 from simcli.model.tables.sensor_tables import Sensors

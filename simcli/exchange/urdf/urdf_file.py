@@ -6,13 +6,13 @@ inertial, visual and collision; joints of all types with origin, axis, limit, dy
 
 from pathlib import Path
 
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.mechanism import SourceLink, SourceModel
-from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import SourceLink, SourceModel
+from simcli.exchange.source.meshes import MeshFiles
+from simcli.exchange.source.xml_reader import XmlElement
 from simcli.exchange.urdf.joints import check_urdf_tree, read_urdf_joints
 from simcli.exchange.urdf.links import read_urdf_links
 from simcli.exchange.urdf.source import UrdfSource
-from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.lookup.structure import WORLD_NAME
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.naming import GivenNames, words_of_renaming
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import GivenNames, words_of_renaming
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec.document.scene_file import Document
 from simcli.spec.lookup.structure import WORLD_NAME

@@ -8,9 +8,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.chains import ChainTree, poses_at_zero
-from simcli.exchange.writing.mesh_copies import MeshCopies
-from simcli.exchange.writing.source import WrittenScene
-from simcli.exchange.writing.xml_text import Tag, tag
+from simcli.exchange.writing.written_scene import WrittenScene
+from simcli.exchange.writing.xml_text import MeshCopies, Tag, tag
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec.schema.scene import SceneSpec

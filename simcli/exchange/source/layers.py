@@ -1,9 +1,12 @@
-"""Layers of the shapes that are read: parts of a model that do not touch each other, and masks of bits.
+"""Which of the shapes that are read touch: layers, masks of bits, and neighbours that a joint of the source connects.
 
-What a user adds is in the layer `default` and touches all of them.
+Parts of a model do not touch each other. What a user adds is in the layer `default` and touches all of them.
+
+Links of static models, and links without mass that hang fixed on the world, give it their shapes. A joint of a scene with
+the world parts nothing, so that the scene excludes the pairs that the joint of the source keeps apart.
 """
 
-from simcli.exchange.mechanism import SourceModel, SourceShape
+from simcli.exchange.source.mechanism import SourceModel, SourceShape
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
@@ -49,3 +52,28 @@ def _classes(shapes: list[SourceShape]) -> dict[str, frozenset[int]]:
     held = [frozenset(id(shape) for shape in masked if shape.mask >> bit & 1) for bit in range(ALL_BITS.bit_length())]
     found = [one for one in dict.fromkeys(held) if one]
     return {DEFAULT_LAYER if len(one) == len(masked) else f"mask_{k}": one for k, one in enumerate(found)}
+
+
+def part_neighbours(mechanism: SourceModel) -> None:
+    """Exclude the shapes of the world whose links were neighbours of a link that can touch them.
+
+    Args:
+        mechanism: lumped; its section `contact` is completed.
+    """
+    parting = mechanism.parting()
+    solid = [shape for shape in mechanism.links[WORLD_NAME].shapes if shape.collides]
+    exclude = []
+    for link in mechanism.links.values():
+        own = [shape for shape in link.shapes if shape.collides]
+        if parting.parts(WORLD_NAME, link.name) or not own:
+            continue
+        for shape in solid:
+            near = [one for one in own if frozenset((one.home, shape.home)) in mechanism.neighbours]
+            exclude += [[name, shape.name] for name in _names_of(link.name, own, near)]
+    if exclude:
+        mechanism.sections.setdefault("contact", {}).setdefault("exclude", []).extend(exclude)
+
+
+def _names_of(body: str, own: list[SourceShape], near: list[SourceShape]) -> list[str]:
+    """A body, if all of its shapes are meant, or the names of its shapes."""
+    return [body] if len(near) == len(own) else [f"{body}/{shape.name}" for shape in near]

@@ -1,13 +1,58 @@
-"""Links without mass: part of a neighbour where a fixed joint holds them, massless bodies between joints that move.
+"""Links without mass, and moments of inertia that no body has.
 
 A link that a fixed joint holds is a point of its parent, with its shapes, and what hangs on it hangs on the parent. The root
 of a fixed base is part of the world, that of a floating base a point of the child that a fixed joint holds. Where nothing
 beyond a joint has mass, the joint is held where it is, because no force says how it moves. All others are bodies of mass 0.
+Moments of inertia that no body has are reported with their numbers, and repaired on request.
 """
 
-from simcli.exchange.import_report import ImportReport
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, in_outer_axes
+import numpy as np
+
+from simcli.exchange.source.import_report import ImportReport
+from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, in_outer_axes
+from simcli.spec.checks.physics import TRIANGLE, VANISHING
 from simcli.spec.lookup.structure import WORLD_NAME
+
+
+def fault_of(link: SourceLink) -> str:
+    """What is wrong with the mass or the inertia of a link; "" if nothing is."""
+    if link.mass is not None and not np.isfinite(link.mass):
+        return f"the mass is {link.mass:g}"
+    if link.mass is not None and link.mass < 0.0:
+        return f"the mass is negative: {link.mass:g} kg"
+    if link.inertia is None or not link.has_mass:
+        return ""
+    if not np.isfinite(link.inertia).all():
+        return "the inertia is no number"
+    low, middle, high = np.linalg.eigvalsh(link.inertia)
+    if low < -VANISHING * max(high, 0.0) or high < 0.0:
+        return f"a principal moment is negative: {low:.4g} kg m^2"
+    if low + middle < high * (1.0 - TRIANGLE):
+        return f"no body has these principal moments: {low:.4g} + {middle:.4g} < {high:.4g} kg m^2"
+    return ""
+
+
+def mend(link: SourceLink) -> str:
+    """Replace moments that no body has by near ones; what was done.
+
+    Negative moments become 0. The largest is lowered to the sum of the others where it is larger; where that is 0, because
+    one moment alone was given, all three become its half and more: the sphere of the same trace.
+    """
+    if link.mass is None or link.mass < 0.0 or not np.isfinite(link.mass) or not np.isfinite(link.inertia).all():
+        return ""
+    moments, axes = np.linalg.eigh(link.inertia)
+    before = ", ".join(f"{moment:.4g}" for moment in moments)
+    moments = np.maximum(moments, 0.0)
+    low, middle, high = moments
+    if low + middle <= 0.0:
+        moments[:] = high / 3.0
+    elif high > low + middle:
+        moments[2] = low + middle
+    link.inertia = axes @ np.diag(moments) @ axes.T
+    link.inertia = 0.5 * (link.inertia + link.inertia.T)
+    after = ", ".join(f"{moment:.4g}" for moment in moments)
+    return f"principal moments {before} kg m^2 became {after}"
+
 
 _PARTS = ("axis", "dynamics", "initial_position", "limit", "mimic")  # elements of joints that move
 _LUMPED = "has no mass: it is the point `{point}` of `{link}`"

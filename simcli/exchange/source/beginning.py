@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from simcli.exchange.mechanism import SourceJoint, SourceModel, clean_numbers
+from simcli.exchange.source.mechanism import SourceJoint, SourceModel, clean_numbers
 from simcli.joint_types import ONE_COORDINATE
 
 _REAL = 1e-9  # of a root: an imaginary part that is rounding

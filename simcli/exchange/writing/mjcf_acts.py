@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState
+from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenState
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.schema.scene import SceneSpec

@@ -7,8 +7,8 @@ frame; poses of links and frames are in their model unless `relative_to` says el
 from dataclasses import dataclass
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import NO_OFFSET, SourceFrame
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.source.mechanism import NO_OFFSET, SourceFrame
+from simcli.exchange.source.xml_reader import XmlElement
 
 WORLD_FRAME = "world"
 MODEL_FRAME = "__model__"
