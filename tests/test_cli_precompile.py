@@ -20,8 +20,8 @@ from support.process import python, run_here, simcli_apart
 from support.scenes import FALL
 
 from simcli.cli.runs import precompile
+from simcli.cli.scene_sources import shipped_scenes
 from simcli.cli.scenes import doctor
-from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
 from simcli.kernels.language import kernel_cache, ti
 from simcli.kernels.language.backend import Origin, _stderr_caught, kernels_noted

@@ -26,7 +26,7 @@ import simcli as package
 from simcli.cli import console
 from simcli.cli import process as cli_process
 from simcli.cli.app import COMMANDS
-from simcli.cli.terminal_table import terminal_table
+from simcli.cli.rich_text import terminal_table
 from simcli.errors import Exit, SimcliError
 from simcli.records.writing import recorder_thread, spawn
 

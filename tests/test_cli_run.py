@@ -24,7 +24,7 @@ from support.sweep_stand_in import SECONDS, number_of, table_of
 import simcli as package
 from simcli.cli import process as cli_process
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
-from simcli.cli.sweeps.sweep_text import failure_lines, standing_line, summary_text
+from simcli.cli.sweeps.sweep_status import failure_lines, standing_line, summary_text
 from simcli.errors import Exit
 from simcli.sweeps.records.state import LedgerReader
 from simcli.sweeps.sweep_options import Standing, Summary

@@ -19,8 +19,8 @@ from simcli.cli import console
 from simcli.cli import process as cli_process
 from simcli.cli.app import build_app
 from simcli.cli.options import parse_worlds, split_words
+from simcli.cli.process import usage_words
 from simcli.cli.runs.run_options import vary_override
-from simcli.cli.usage_text import usage_words
 from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "import", "decompose", "schema", "explain", "info", "table",

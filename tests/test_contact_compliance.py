@@ -12,7 +12,7 @@ from support.contacts import read_model
 from support.process import simcli as command
 
 import simcli
-from simcli.cli.bench.contact import HUMANOID, PUSHED, stacks
+from simcli.cli.runs.bench_scenes import HUMANOID, PUSHED, stacks
 from simcli.errors import SceneError
 from simcli.kernels.collision.collider import MOST_FRICTION
 from simcli.kernels.complementarity.problem import LIMITS

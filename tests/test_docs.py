@@ -16,7 +16,7 @@ from support.scenes import scene
 
 import simcli as package
 from simcli.cli import console
-from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
+from simcli.cli.rich_text import CODE_INDENT, about, markdown_text
 from simcli.cli.scenes.docs import READING_ORDER
 from simcli.errors import Exit, SceneError
 from simcli.model import build

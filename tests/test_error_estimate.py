@@ -26,7 +26,7 @@ from simcli.analysis.refinement.estimate import estimate_error
 from simcli.analysis.refinement.sums import EstimatedQuantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import process as cli_process
-from simcli.cli.runs.refined_text import refined_text
+from simcli.cli.runs.refined_runs import refined_text
 from simcli.errors import Exit, FileError
 from simcli.kernels.language.kernel_cache import VARIABLE
 from simcli.model.tables.model import JointKind

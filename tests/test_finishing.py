@@ -26,8 +26,8 @@ from support.runs import MIXED
 
 from simcli import pipeline
 from simcli.cli import process as cli_process
-from simcli.cli.bench import scenes as bench_scenes
-from simcli.cli.bench import threads as bench_threads
+from simcli.cli.runs import bench as bench_threads
+from simcli.cli.runs import bench_scenes
 from simcli.errors import Exit
 from simcli.kernels import language
 from simcli.kernels.device import runtime
@@ -414,7 +414,7 @@ def test_the_residual_of_the_gpu_table_takes_its_part_of_the_steps(monkeypatch, 
     monkeypatch.syspath_prepend(str(PEERS.parent))
     import gpu
 
-    from simcli.cli.bench.bench import BenchTask
+    from simcli.cli.runs.bench import BenchTask
 
     asked = []
     monkeypatch.setattr(gpu, "Runs", lambda work: asked.append(work) or SimpleNamespace(residual=lambda: 0.0))

@@ -21,7 +21,7 @@ import simcli
 from simcli import pipeline
 from simcli import rotations as rot
 from simcli.analysis.natural_map import natural_map
-from simcli.cli.bench import contact as bench_contact
+from simcli.cli.runs import bench_scenes as bench_contact
 from simcli.model.constraints.mobility import bilateral_rows, carry, type_and_motion
 from simcli.model.joints.joint_rows import motion_columns
 from simcli.model.joints.tree_kinematics import body_poses, body_twists
@@ -490,7 +490,7 @@ def test_mujoco_yields_where_it_touches(log):
 
 
 def test_the_scene_of_stacks_is_a_scene(tmp_path):
-    from simcli.cli.bench.contact import stacks
+    from simcli.cli.runs.bench_scenes import stacks
 
     path = stacks(tmp_path)
     assert len(yaml.safe_load(path.read_text())["bodies"]) == 5

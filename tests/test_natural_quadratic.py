@@ -242,7 +242,7 @@ def test_orders_of_the_integrators(exact, tmp_path, integrator, order):
 FAR = """
 from pathlib import Path
 from simcli import pipeline
-from simcli.cli.bench.scenes import four_bars
+from simcli.cli.runs.bench_scenes import four_bars
 from simcli.kernels.device.runtime import start_device
 from simcli.solvers import SOLVERS
 from simcli.solvers.base.run_plan import RunPlan

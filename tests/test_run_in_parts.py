@@ -13,7 +13,7 @@ from support.runs import SWING, committed, differing, digest
 import simcli
 from simcli import pipeline
 from simcli.cli import process as cli_process
-from simcli.cli.runs.live_view import LiveView
+from simcli.cli.runs.run import LiveView
 from simcli.errors import DeviceMemoryError, Exit, OutputError
 from simcli.kernels.device import storage
 from simcli.kernels.device.runtime import Device

@@ -1,26 +1,10 @@
 """The command line: the only room that prints or exits.
 
 Comes in: argv, signals, terminals. Goes out: text for people on stderr, data on stdout, an exit code of `errors.Exit`.
-Never found here: physics, numbers, file formats. Each command is one file; it imports what is heavy inside its
-function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
+Never found here: physics, numbers, file formats. `app.py` says in which file each command is; a command imports what is
+heavy inside its function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
 
-    app             the Typer application: which commands there are, and in which order `--help` shows them
-    process         every way out of a command: exit codes, one-line messages, and the report file of an internal error
-    usage_text      what is wrong with a value of an option, in our words
-    console         two streams: data on stdout, talk on stderr
-    options         options that several commands share, declared once
-    interrupts      ctrl-C, SIGTERM and SIGUSR1, by the stage of a run
-    progress        what is said while something goes on: one live line on a terminal
-    terminal_table  tables on a terminal, by rich
-    markdown_text   markdown on the terminal, by rich: in colours where there are some, else as plain text
-    shipped         scenes that come with the program
-    scenes          commands on scenes and on the tool itself, without a run
-    runs            commands that run one scene
-    results         commands on files that runs have left
-    mechanics       commands on states: kinematics, dynamics, equilibria and small motions
-    search          commands that look for numbers of a scene, in rounds of one batch each
-    sweeps          `simcli sweep`: many batches with a ledger
-    bench           `simcli bench`: how fast it is here
+Folders, bottom to top: mechanics, runs; results, search, sweeps; scenes. The files beside them are below all of these.
 """
 
 import os

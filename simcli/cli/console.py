@@ -207,7 +207,7 @@ def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str 
     if right is None:
         right = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(cells[0]))]
     if on_terminal():
-        from simcli.cli.terminal_table import terminal_table
+        from simcli.cli.rich_text import terminal_table
 
         lines = terminal_table(cells, right, shutil.get_terminal_size().columns - len(indent))
     else:

@@ -18,8 +18,8 @@ import smooth_peers
 
 from simcli import pipeline
 from simcli.cli import console
-from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, subject, works
-from simcli.cli.bench.work import BenchRow, BenchWork, Runs
+from simcli.cli.runs.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, subject, works
+from simcli.cli.runs.bench_work import BenchRow, BenchWork, Runs
 from simcli.errors import SimcliError
 from simcli.kernels.device.runtime import start_device
 from simcli.solvers import SOLVERS

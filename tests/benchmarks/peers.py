@@ -17,8 +17,8 @@ import numpy as np
 import smooth_peers
 
 from simcli.cli import console
-from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, residual_of, subject, works
-from simcli.cli.bench.work import BENCH_WATCHED, BenchStates, BenchWork, Runs
+from simcli.cli.runs.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, residual_of, subject, works
+from simcli.cli.runs.bench_work import BENCH_WATCHED, BenchStates, BenchWork, Runs
 from simcli.errors import SimcliError, UsageError
 
 TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.HUMANOID, BenchTask.STACKS, BenchTask.LARGE)

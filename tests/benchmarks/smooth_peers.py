@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.cli.bench.work import mean_seconds
+from simcli.cli.runs.bench_work import mean_seconds
 from simcli.errors import UsageError
 from simcli.model.tables.model import WORLD, JointKind, Model
 

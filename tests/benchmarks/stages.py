@@ -68,7 +68,7 @@ def watch(program: Program, hits: np.ndarray) -> int:
 def profile(task: str, worlds: int | None, case: int, precision: str, duration: float) -> None:
     """Print the table."""
     from simcli.cli import console
-    from simcli.cli.bench.bench import BenchTask, works
+    from simcli.cli.runs.bench import BenchTask, works
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers import SOLVERS
     from simcli.solvers.base.run_plan import RunPlan

@@ -54,8 +54,7 @@ def export(
     Example: simcli export scenes/puma560.yaml -o puma.urdf
     """
     from simcli.analysis.export.tables import Extract
-    from simcli.cli.results.export_formats import format_of
-    from simcli.cli.results.export_model import write_model
+    from simcli.cli.results.export_formats import format_of, write_model
     from simcli.records.reading.reader import open_trajectory
 
     output = None if goes_to_stdout(output, json) else output

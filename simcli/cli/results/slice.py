@@ -1,14 +1,25 @@
-"""`simcli slice`: a part of a run as a run."""
+"""`simcli slice`: a part of a run as a run. `simcli merge`: the worlds of several runs in one file."""
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import FilePath, JsonFlag, NewFile, Replace, SelectPatterns, parse_worlds, seconds, split_words
-from simcli.errors import Exit
+from simcli.cli.options import (
+    FilePath,
+    FilePaths,
+    JsonFlag,
+    NewFile,
+    Replace,
+    SelectPatterns,
+    parse_worlds,
+    seconds,
+    split_words,
+)
+from simcli.errors import Exit, UsageError
 
 
 def slice_run(
@@ -66,3 +77,24 @@ def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> in
         console.emit(kind, {"path": path, "from": sources, **{key: found[key] for key in (
             "frames", "worlds", "time", "bytes", "channels", "bodies", "joints", "digest")}})  # fmt: skip
     return Exit.OK
+
+
+def merge(files: FilePaths, output: NewFile, force: Replace = False, json: JsonFlag = False) -> int:
+    """Write the worlds of several runs of one scene, one after the other, as a file like that of a run.
+
+    The runs have the same scene but for its `batch`, the same times, channels and measures; `simcli slice` makes them so.
+    Example: simcli merge outputs/seed1.h5 outputs/seed2.h5 -o outputs/both.h5
+    """
+    from simcli.analysis.parts import check_target, write_merge
+    from simcli.records.reading.reader import open_trajectory
+
+    if len(files) < 2:
+        raise UsageError("name two runs at least; `simcli slice` copies one")
+    doubled = next((one for k, one in enumerate(files) if any(one.samefile(other) for other in files[:k])), None)
+    if doubled:
+        raise UsageError(f"{doubled} is named twice: its worlds would be in the file twice")
+    check_target(output, files, force)
+    with ExitStack() as stack, progress.fraction_shown("merging") as show:
+        runs = [stack.enter_context(open_trajectory(file)) for file in files]
+        write_merge(runs, output, ("simcli", *sys.argv[1:]), show)
+    return say_written("merge", output, files, json)

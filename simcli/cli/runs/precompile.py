@@ -16,7 +16,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.cli.runs.run_options import Precision, RunDevice, overrides
-from simcli.cli.shipped import shipped_scenes
+from simcli.cli.scene_sources import shipped_scenes
 from simcli.cores import cores
 from simcli.errors import Exit, OutputError
 

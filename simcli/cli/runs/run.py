@@ -1,8 +1,9 @@
-"""`simcli run`: a scene to a trajectory."""
+"""`simcli run`: a scene to a trajectory, with `--view` and a page that grows with the run."""
 
 import sys
 import time
 from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.cli import console
@@ -26,12 +27,49 @@ from simcli.cli.options import (
 from simcli.cli.process import leaves_at_once
 from simcli.cli.runs import run_options
 from simcli.cli.runs.run_options import batch_overrides, measure_override, overrides
-from simcli.cli.shipped import say_imported
-from simcli.errors import Exit, SimcliError, UsageError
+from simcli.cli.scene_sources import say_imported
+from simcli.errors import Exit, OutputError, SimcliError, UsageError
 
 if TYPE_CHECKING:
     from simcli.records.contents.measures import ErrorEstimate
     from simcli.spec.document.overrides import Override
+    from simcli.view.page.live_process import LiveProcess
+
+class LiveView:
+    """Shows a run from its first frames on, if that is wanted.
+
+    Args:
+        wanted: whether it is.
+    """
+
+    def __init__(self, wanted: bool):
+        self._wanted = wanted
+        self._process: LiveProcess | None = None
+
+    def __enter__(self) -> "LiveView":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process:
+            self._process.close()
+
+    def end(self, outcome) -> None:
+        """Say where to look if there was no page: a run in parts has its file when all of them are done."""
+        if self._wanted and outcome.parts:
+            console.say(f"view: a run in parts has no page before its end: simcli view {outcome.output}")
+
+    def see(self, tick, output: Path) -> None:
+        """Begin as soon as the file of this run stands at its name, where an older one may be; in parts to the end."""
+        if self._wanted and not self._process and tick.steps and not tick.in_sub_batches and output.exists():
+            from simcli.view.page.live_process import LiveProcess
+
+            try:
+                self._process = LiveProcess(output)
+            except OutputError as error:  # the run goes on all the same
+                self._wanted = False
+                console.warn(str(error))
+            else:
+                console.say(f"view: {self._process.address}")
 
 
 def run(
@@ -128,8 +166,7 @@ def _announce(job, is_quiet: bool, verbose: int) -> None:
 def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: tuple[bool, float | None]) -> int:
     from simcli import pipeline
     from simcli.cli import interrupts, progress
-    from simcli.cli.runs import refined_runs, refined_text, summary
-    from simcli.cli.runs.live_view import LiveView
+    from simcli.cli.runs import refined_runs, summary
 
     with console.stdout_kept_clean(verbose > 0), interrupts.caught() as interrupt:
         with progress.shown(quiet or as_json) as show, LiveView(view) as page:
@@ -152,7 +189,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
         if not quiet:
             console.say(summary.outcome_text(outcome, summary.solver_text(job), verbose))
             if refinement:
-                console.say(refined_text.refined_text(found, asked[1]) if found else refined_text.NOT_MADE)
+                console.say(refined_runs.refined_text(found, asked[1]) if found else refined_runs.NOT_MADE)
         elif trouble is None:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))
@@ -165,7 +202,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
         if as_json:
             console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome), "solver": job.spec.solver.type,
                                  "integrator": job.spec.solver.integrator,
-                                 **({"error_estimate": found and refined_text.estimate_json(found, asked[1])}
+                                 **({"error_estimate": found and refined_runs.estimate_json(found, asked[1])}
                                     if refinement else {}),
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code

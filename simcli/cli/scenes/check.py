@@ -139,7 +139,7 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path, sets: list) -> Finding:
-    from simcli.cli.shipped import say_imported
+    from simcli.cli.scene_sources import say_imported
     from simcli.model.describe import idle_names
     from simcli.pipeline import read_scene
     from simcli.spec.resolve import warnings

@@ -1,12 +1,13 @@
-"""`simcli docs`: the pages of the manual, in the terminal."""
+"""`simcli docs`: the manual. `simcli explain`: the page of a fault code. `simcli schema`: the JSON Schema of scenes."""
 
 import shutil
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag
+from simcli.cli.options import JsonFlag, Replace, file_or_stdout, goes_to_stdout, output_option
 from simcli.errors import Exit, UsageError
 
 _SCENE = "scene"  # the page that is made from the schema
@@ -36,7 +37,7 @@ def docs(
 
     Example: simcli docs joints.limit
     """
-    from simcli.cli.markdown_text import about
+    from simcli.cli.rich_text import about
 
     pages = _pages()
     if search is not None:
@@ -51,7 +52,7 @@ def docs(
 
 
 def _show(text: str) -> None:
-    from simcli.cli.markdown_text import markdown_text
+    from simcli.cli.rich_text import markdown_text
 
     width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
     console.picture(markdown_text(text, width, console.on_terminal() and console.colour_wanted()))
@@ -137,3 +138,68 @@ def _of_a_word(word: str, pages: dict[str, str]) -> str:
     if heads:
         parts.append("Pages, as `simcli docs PAGE` shows them:\n\n" + "\n".join(dict.fromkeys(heads)))
     return "\n\n".join(parts)
+
+
+def explain(
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Fault code, as SC204.", show_default=False)] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List all codes.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Explain a fault code: what it means, an example, how to mend it.
+
+    Example: simcli explain SC204
+    """
+    from simcli.spec.faults.codes import code_page, codes
+
+    if show_list:
+        return _list([code_page(name) for name in codes()], json)
+    if code is None:
+        raise UsageError("a code is missing: simcli explain SC204; all codes: simcli explain --list")
+    name = f"SC{code}" if code.isdigit() else code.upper()
+    if name not in codes():
+        raise UsageError(f"there is no code `{code}`; all codes: simcli explain --list")
+    found = code_page(name)
+    if json:
+        console.emit("explain", {"code": found.code, "title": found.title, "text": str(found)})
+    else:
+        console.data(str(found))
+    return Exit.OK
+
+
+def _list(pages: list, as_json: bool) -> int:
+    if as_json:
+        console.emit("explain", {"codes": [{"code": page.code, "title": page.title} for page in pages]})
+    else:
+        console.data(console.table([(page.code, page.title) for page in pages], indent=""))
+    return Exit.OK
+
+
+def schema(
+    output: Annotated[Path | None, output_option("Write to a file instead of stdout.", file_or_stdout)] = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Schema of sweep files instead of scenes.")] = False,
+    force: Replace = False,
+    json: JsonFlag = False,
+) -> int:
+    """Write the JSON Schema of scene or sweep files: completion and checks in an editor.
+
+    Example: simcli schema -o scene.schema.json
+
+    Then begin a scene with the line: # yaml-language-server: $schema=scene.schema.json
+    """
+    from json import dumps
+
+    from simcli.records.drafts import claim_path, written
+    from simcli.spec import json_schema
+
+    to_stdout = goes_to_stdout(output, json)
+    text = dumps(json_schema(sweep), indent=2)
+    if output is None or to_stdout:
+        console.data(text)
+        return Exit.OK
+    claim_path(output, force)
+    with written(output) as stream:
+        stream.write(text + "\n")
+    console.say(f"wrote {output}")
+    if json:
+        console.emit("schema", {"path": output})
+    return Exit.OK

@@ -142,7 +142,7 @@ def _cache() -> list[Line]:
 
 def _bundles() -> list[Line]:
     """The scenes of `simcli precompile`: whether their kernels are there, and how long these took to compile."""
-    from simcli.cli.shipped import first_line, shipped_scenes
+    from simcli.cli.scene_sources import first_line, shipped_scenes
     from simcli.kernels.language import kernel_cache
 
     lines, folders = [], kernel_cache.folders()

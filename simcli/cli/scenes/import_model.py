@@ -17,7 +17,7 @@ from simcli.cli.options import (
     goes_to_stdout,
     output_option,
 )
-from simcli.cli.shipped import say_report, write_with_meshes
+from simcli.cli.scene_sources import say_report, write_with_meshes
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

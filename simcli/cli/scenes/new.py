@@ -8,8 +8,8 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, file_to_write
+from simcli.cli.scene_sources import first_line, shipped_scenes
 from simcli.cli.scenes.check import SCENE_SUFFIXES
-from simcli.cli.shipped import first_line, shipped_scenes
 from simcli.errors import Exit, UsageError
 
 DEFAULT_TEMPLATE = "pendulum"

@@ -16,7 +16,7 @@ from simcli.cli.options import (
     split_words,
 )
 from simcli.cli.results.render import PICTURE_SIZE, CameraName, Size, parse_size, say_render_notes
-from simcli.cli.shipped import say_imported
+from simcli.cli.scene_sources import say_imported
 from simcli.errors import Exit, SceneError, UsageError
 
 _NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it

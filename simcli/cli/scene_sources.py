@@ -1,4 +1,4 @@
-"""Scenes that come with the program."""
+"""Where scenes come from but files of our own: those that come with the program, and models of other formats."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""`simcli id`: inverse dynamics."""
+"""`simcli id`: inverse dynamics. `simcli mass-matrix`: the joint-space mass matrix. `simcli jacobian`: body Jacobians."""
 
 from typing import Annotated, Literal
 
 import typer
 
 from simcli.cli.mechanics import mechanics as shared
-from simcli.cli.options import JsonFlag, SetValues
+from simcli.cli.options import JsonFlag, SelectPatterns, SetValues, split_words
 from simcli.errors import Exit
 
 _WITHOUT_CONTACTS = ("shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
@@ -66,3 +66,59 @@ def id(
             report.notes.append(_WITHOUT_CONTACTS)
     shared.conclude(ask, task, report)
     return Exit.OK
+
+
+def mass_matrix(
+    scene: shared.SubjectPath,
+    states: shared.StatesFile = None,
+    q: shared.Q = [],  # noqa: B006
+    frames: shared.FrameNumbers = None,
+    at: shared.AtTime = [],  # noqa: B006
+    world: shared.WorldNumbers = None,
+    armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Include the joints' armature.")] = True,
+    sets: SetValues = [],  # noqa: B006
+    output: shared.Output = None,
+    force: shared.ForceResults = False,
+    device: shared.DeviceName = "auto",
+    threads: shared.ThreadCount = None,
+    json: JsonFlag = False,
+) -> int:
+    """Joint-space mass matrix M(q), one row and column per joint velocity.
+
+    With armature, as the solver has it and as `simcli id` counts it; Newton's eval_mass_matrix is --no-armature. Rows and
+    columns of joints that close loops are zero: the tree's velocities alone move the bodies.
+    Example: simcli mass-matrix scenes/double_pendulum.yaml --q 0.1,0.2
+    """
+    from simcli.analysis.mechanics.dynamic_tasks import Matrix
+
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
+    task = Matrix(armature)
+    return shared.give_answer(ask, task)
+
+
+def jacobian(
+    scene: shared.SubjectPath,
+    states: shared.StatesFile = None,
+    q: shared.Q = [],  # noqa: B006
+    frames: shared.FrameNumbers = None,
+    at: shared.AtTime = [],  # noqa: B006
+    world: shared.WorldNumbers = None,
+    select: SelectPatterns = [],  # noqa: B006
+    sets: SetValues = [],  # noqa: B006
+    output: shared.Output = None,
+    force: shared.ForceResults = False,
+    device: shared.DeviceName = "auto",
+    threads: shared.ThreadCount = None,
+    json: JsonFlag = False,
+) -> int:
+    """Body Jacobians: six rows per body, so that J qd = body_qd.
+
+    Rows are the velocity of the centre of mass and the angular velocity, world; columns the joint velocities, zero for
+    joints that close loops. --select gives some bodies only.
+    Example: simcli jacobian scenes/double_pendulum.yaml --q 0.1,0.2 --select lower --json
+    """
+    from simcli.analysis.mechanics.dynamic_tasks import Jacobians
+
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
+    task = Jacobians(tuple(split_words("--select", select)))
+    return shared.give_answer(ask, task)

@@ -1,0 +1,174 @@
+"""The scenes that `simcli bench` times when it is given none: chains, falling humanoids, stacks of boxes, piles of cubes.
+
+Of piles of cubes with barrier contact, `--task cubes`, steps per second and Newton iterations are found here, too.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from simcli.cli import console
+
+HUMANOID = Path(__file__).resolve().parents[2] / "docs" / "humanoid.yaml"
+PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
+          'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
+          '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}')  # fmt: skip
+LOOSE = ("name=humanoid_1e-5", "solver.contact.tolerance=1.0e-5")  # a thousand times the default, in m/s
+STACK = """simcli: 1
+name: stacks
+params: {{d: 0.0}}
+materials: {{m: {{density: 1000, friction: 0.5}}}}
+world: {{shapes: {{ground: {{type: plane, material: m}}}}}}
+bodies:
+{boxes}solver: {{type: generalized, dt: 0.005}}
+run: {{duration: 1.0}}
+output: {{every: 0.05}}
+batch: {{seed: 1, vary: {{params.d: {{uniform: [0.0, 0.02]}}}}}}
+"""
+_BOX = ('  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
+       "shapes: {{s: {{type: box, size: [0.2, 0.2, 0.2], material: m}}}}}}\n")  # fmt: skip
+
+
+def stacks(folder: Path) -> Path:
+    """Five boxes that fall on each other, a little askew and apart, every world by another distance."""
+    boxes = "".join(_BOX.format(i=i, sign=(-1) ** i, z=round(0.1 + 0.2 * i, 3)) for i in range(5))
+    path = folder / "stacks.yaml"
+    path.write_text(STACK.format(boxes=boxes))
+    return path
+
+
+_SIDES = (2, 3, 4)  # cubes along each edge of a pile
+_SIZE, _APART = 0.2, 0.02  # [m]
+DURATION = 0.5  # [s]: they fall, meet, and lie
+
+
+def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple[str, ...]) -> Iterator[dict]:
+    """One row per pile.
+
+    Args:
+        folder: where scenes and files go.
+        worlds: of each run.
+        device: of the runs.
+        threads: of the runs.
+        sets: overrides of the scenes.
+
+    Yields:
+        cubes, worlds, steps; seconds of stepping, world-steps per second; mean and largest number of Newton iterations of a
+        step; largest number of contacts; seconds of compiling.
+    """
+    from simcli import pipeline
+    from simcli.records.reading.reader import open_trajectory
+
+    for side in _SIDES:
+        path = folder / f"cubes{side**3}.yaml"
+        path.write_text("\n".join(_pile(side)) + "\n")
+        request = pipeline.Request(path, folder / "cubes.h5", (*sets, f"batch.worlds={worlds}"), device, threads, force=True)
+        job = pipeline.prepare(request)
+        with console.stdout_kept_clean():
+            outcome = pipeline.execute(job)
+        with open_trajectory(job.output) as trajectory:
+            iterations, contacts = (trajectory.column(f"diag/{name}")[1:] for name in ("iterations", "contacts"))
+        steps = job.schedule.n_steps
+        yield {
+            "cubes": side**3, "worlds": worlds, "steps": steps, "seconds": outcome.stepping,
+            "per_second": worlds * steps / outcome.stepping, "iterations": float(iterations.mean()),
+            "most_iterations": int(iterations.max()), "contacts": int(contacts.max()), "compile": outcome.compile,
+        }  # fmt: skip
+
+
+def _pile(side: int) -> list[str]:
+    """Lines of a scene of affine cubes."""
+    return [*boxes(side), "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}", f"run: {{duration: {DURATION}}}",
+            "output: {every: 0.01, channels: [joints]}"]  # fmt: skip
+
+
+def boxes(side: int) -> list[str]:
+    """Lines of a scene without its solver: cubes over each other, every layer a little beside the one below."""
+    lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
+    for k in range(side**3):
+        layer, shift = k // side**2, 0.2 * _APART * (k // side**2 % 2)
+        x, y = (i * (_SIZE + _APART) + shift for i in (k % side, k // side % side))
+        z = _SIZE / 2 + _APART + layer * (_SIZE + _APART)
+        lines.append(f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
+                     f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}")  # fmt: skip
+    return lines
+
+
+def table(rows: list[dict]) -> str:
+    """The rows as text."""
+    head = ("cubes", "worlds", "steps", "steps per second", "iterations", "most", "contacts", "compile s")
+    lines = [(str(row["cubes"]), str(row["worlds"]), str(row["steps"]), f"{row['per_second']:.3g}",
+              f"{row['iterations']:.2f}", str(row["most_iterations"]), str(row["contacts"]), f"{row['compile']:.1f}")
+             for row in rows]  # fmt: skip
+    return console.table(lines, head, indent="")
+
+
+CHAINS = (2, 7, 20)  # hinges
+PILES, LONG = (4, 10), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
+CHAIN_STEP = 0.5  # [m] between hinges
+WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
+
+
+def chains(folder: Path) -> Iterator[tuple[Path, float]]:
+    """Hinges with crossed axes, every world from another start.
+
+    Args:
+        folder: where the scenes go.
+
+    Yields:
+        A scene, and the share of the simulated time that it is to be run.
+    """
+    for n in CHAINS:
+        yield _chain(folder, n, 0.1), 1.0
+
+
+def _chain(folder: Path, n: int, angle: float) -> Path:
+    """A chain of n hinges, each of them bent by an angle [rad] as it begins."""
+    lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
+    for i in range(n):
+        lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
+                     "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
+    lines.append("joints:")
+    for i in range(n):
+        parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
+        lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
+                     f"axis: {axis}, q: {angle}}}")  # fmt: skip
+    lines += ["solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}", "run: {duration: 1.0}",
+              "output: {every: 0.01}",
+              "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
+    return _written(folder / f"chain{n}.yaml", lines)
+
+
+def large(folder: Path) -> Iterator[tuple[Path, float]]:
+    """Worlds of many bodies: boxes that fall into piles, and long chains that hang almost straight; else as `chains`."""
+    for side, share in zip(PILES, (0.125, 0.0625), strict=True):
+        lines = [*boxes(side), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
+        yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *lines]), share
+    for n, share in zip(LONG, (0.25, 0.025), strict=True):
+        yield _chain(folder, n, 0.001), share
+
+
+def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:
+    """Windows in a row, planar, in natural coordinates: IFToMM A02, every world with another speed; else as `chains`."""
+    for n in WINDOWS:
+        lines = [
+            "simcli: 1", f"name: fourbar{n}", "world: {plane: xy}", "params: {v: 1.0}",
+            'defaults: {body: {mass: 1, inertia: {diag: [0, 0, "${1/12}"]}, natural: 1P1V}, '
+            "joint: {type: revolute, axis: [0, 0, 1]}}", "bodies:",
+        ]  # fmt: skip
+        lines += [f"  upright{i}: {{pose: {{xyz: [{i}, 0.5, 0]}}}}" for i in range(n + 1)]
+        lines += [f"  bar{i}: {{pose: {{xyz: [{i + 0.5}, 1, 0]}}}}" for i in range(n)]
+        lines.append("joints:")
+        for i in range(n + 1):
+            speed = ', qd: "${-v}"' if i == 0 else ""
+            lines.append(f"  A{i}: {{parent: world, child: upright{i}, at: [{i}, 0, 0]{speed}}}")
+        for i in range(n):
+            lines.append(f"  B{i}: {{parent: upright{i}, child: bar{i}, at: [{i}, 1, 0]}}")
+            lines.append(f"  C{i}: {{parent: bar{i}, child: upright{i + 1}, at: [{i + 1}, 1, 0]}}")
+        lines += ["solver: {type: natural, dt: 5.0e-4, integrator: zhong06}", "run: {duration: 1.0}",
+                  "output: {every: 0.01}", "batch: {seed: 1, vary: {params.v: {uniform: [0.8, 1.2]}}}"]  # fmt: skip
+        yield _written(folder / f"fourbar{n}.yaml", lines), WINDOWS[0] / n
+
+
+def _written(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
