@@ -21,10 +21,10 @@ from support.zoo import random_states, zoo
 from simcli import rotations as rot
 from simcli.analysis.channels import available, default_channels, default_columns, locate_channel, read_channels
 from simcli.analysis.expectations import channels_needed, judge_expectations
-from simcli.analysis.export.csv_text import write_table_csv
-from simcli.analysis.export.tables import Extract
+from simcli.analysis.export.channel_tables import Extract
+from simcli.analysis.export.plot import MAX_PANELS, draw_channels, save_figure
+from simcli.analysis.export.text_files import write_table_csv
 from simcli.analysis.mechanics.rounds import Mechanics
-from simcli.analysis.plots.plot import MAX_PANELS, draw_channels, save_figure
 from simcli.analysis.states.portions import frame_range
 from simcli.errors import UsageError
 from simcli.kernels.device.runtime import start_device
@@ -150,7 +150,7 @@ def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
     code = (
         "import sys\n"
         "sys.modules['matplotlib'] = None\n"
-        "from simcli.analysis.plots.plot import draw_channels\n"
+        "from simcli.analysis.export.plot import draw_channels\n"
         "from simcli.errors import UsageError\n"
         "try:\n"
         "    draw_channels([])\n"

@@ -23,11 +23,10 @@ from support.recorder_here import RecorderHere
 from support.records_child import write
 from support.runs import SWING
 
-from simcli.analysis.diff import frame_pairs, rising_numbers
+from simcli.analysis.diff import run_pairs
 from simcli.analysis.diff.comparison import Asked, compare
 from simcli.analysis.diff.extremes import Extremes, Tolerance
-from simcli.analysis.diff.frame_pairs import Align, pair_frames
-from simcli.analysis.diff.rising_numbers import RisingNumbers
+from simcli.analysis.diff.run_pairs import Align, RisingNumbers, pair_frames
 from simcli.cli import process as cli_process
 from simcli.cli import progress
 from simcli.cli.results import diff_text
@@ -357,7 +356,7 @@ def test_pairs_found_block_by_block_are_those_of_all_frames(mine, theirs, dt, al
     nothing = 1e-9 if max(len(x), len(y)) > 1 else 0  # far below a thousandth of a step, far above rounding
     wanted = np.argwhere(np.abs(x[:, None] - y) <= nothing)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_pairs, "TIMES_AT_ONCE", at_once)
+        patch.setattr(run_pairs, "TIMES_AT_ONCE", at_once)
         if not len(wanted):
             with pytest.raises(UsageError, match="no frame of"):
                 pair_frames(a, b, align)
@@ -373,7 +372,7 @@ def test_pairs_found_block_by_block_are_those_of_all_frames(mine, theirs, dt, al
 def test_rising_numbers_are_kept_as_they_are(parts, piece, start, stop):
     wanted, kept = np.zeros(0, np.int64), RisingNumbers()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rising_numbers, "PIECE_LENGTH", piece)
+        patch.setattr(run_pairs, "PIECE_LENGTH", piece)
         for gaps in parts:
             further = np.cumsum(np.array(gaps, np.int64)) + (wanted[-1] if len(wanted) else 0)
             kept.append(further)
@@ -391,7 +390,7 @@ def test_rising_numbers_take_little_memory(step, n_bytes):
 
 
 def test_frames_that_do_not_rise_are_damage_wherever_they_stand(monkeypatch):
-    monkeypatch.setattr(frame_pairs, "TIMES_AT_ONCE", 4)
+    monkeypatch.setattr(run_pairs, "TIMES_AT_ONCE", 4)
     for k in (1, 4, 11):
         for order in (1, -1):
             runs = Instants(range(12), 1e-3), Instants(range(3), 1e-3)

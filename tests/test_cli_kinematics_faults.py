@@ -236,7 +236,7 @@ def test_loop_joints_are_not_read_and_their_forces_are_refused_by_name(command):
 
 def test_forces_of_loops_have_the_power_of_their_wrench(tmp_path):
     """J^T f . qd = F . (velocity of the child's point against the parent's) + T . (relative angular velocity)."""
-    from simcli.analysis.mechanics.dynamic_tasks import loop_forces
+    from simcli.analysis.mechanics.rigid_body_tasks import loop_forces
     from simcli.kernels.algorithms import Algorithms
 
     (tmp_path / "zoo.yaml").write_text(zoo())

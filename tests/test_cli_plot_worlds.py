@@ -8,7 +8,7 @@ import pytest
 from support.world_files import FAILED, grid, peaks, world_file
 
 from simcli.analysis.channels import read_channels
-from simcli.analysis.plots import plot
+from simcli.analysis.export import plot
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory

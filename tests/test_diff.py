@@ -13,8 +13,8 @@ from support.tiny_model import tiny_model
 
 from simcli.analysis.diff.comparison import WORK_OF_SOLVER, Asked, compare
 from simcli.analysis.diff.extremes import Tolerance
-from simcli.analysis.diff.frame_pairs import Align, pair_frames
 from simcli.analysis.diff.labelled import oriented
+from simcli.analysis.diff.run_pairs import Align, pair_frames
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Event, Status
 from simcli.records.contents.layout import axes_of, selected

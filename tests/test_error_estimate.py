@@ -20,11 +20,9 @@ from support.process import python, simcli, start
 from support.runs import SWING, committed, differing
 
 import simcli as package
+from simcli.analysis.diff.error_of_step import estimate_error
+from simcli.analysis.diff.refinement import EstimatedQuantity, Sums, may_hit, order_and_error, rounding_floors, step_for
 from simcli.analysis.drift import ORDER_OF_INTEGRATOR
-from simcli.analysis.refinement.bounds import may_hit
-from simcli.analysis.refinement.estimate import estimate_error
-from simcli.analysis.refinement.sums import EstimatedQuantity, Sums
-from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import process as cli_process
 from simcli.cli.runs.refined_runs import refined_text
 from simcli.errors import Exit, FileError
@@ -196,7 +194,7 @@ def test_models_that_can_touch_may_hit():
     free, touching = (SimpleNamespace(contacts=contacts, joints=joints) for contacts in (None, object()))
     assert may_hit(run, {}, [touching]).all()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.analysis.refinement.bounds.has_bounds", lambda model: False)
+        patch.setattr("simcli.analysis.diff.refinement.has_bounds", lambda model: False)
         assert not may_hit(run, {}, [free]).any()
         assert may_hit(run, {}, [free, touching]).all()  # an event switches contact on
 
@@ -381,7 +379,7 @@ def test_large_files_are_read_in_little_memory(tmp_path):
     paths = [tmp_path / f"{k}.h5" for k in range(3)]
     for k, path in enumerate(paths):
         write_many(path, 200_000, 1 + 1e-3 / 2**k)
-    code = (f"import simcli; from simcli.analysis.refinement.estimate import estimate_error; "
+    code = (f"import simcli; from simcli.analysis.diff.error_of_step import estimate_error; "
             f"found = estimate_error([simcli.open(path) for path in {list(map(str, paths))}], [], 'rk4', 1e-3); "
             f"print(found.order[0, 0])")  # fmt: skip
     # A process counts as large as the one that started it was, so that a small one stands between.

@@ -13,7 +13,7 @@ import pytest
 from support.diff_files import write_many, write_run
 from support.process import python
 
-from simcli.analysis.export import tables
+from simcli.analysis.export import channel_tables
 from simcli.cli import process as cli_process
 from simcli.cli.results.export_formats import FORMATS
 from simcli.errors import Exit
@@ -49,7 +49,7 @@ def numbers(path):
 @pytest.fixture(params=[4 * 1024 * 1024, 100])
 def block_bytes(request, monkeypatch):
     """Blocks that hold everything, and blocks of a frame."""
-    monkeypatch.setattr(tables, "EXPORT_BLOCK_BYTES", request.param)
+    monkeypatch.setattr(channel_tables, "EXPORT_BLOCK_BYTES", request.param)
 
 
 @pytest.fixture

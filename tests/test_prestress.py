@@ -16,7 +16,7 @@ from support.forward import Runner, model_of, slope
 from support.scenes import scene
 
 from simcli import rotations as rot
-from simcli.analysis.rest.least_distance import least_distance, nearest, nonnegative
+from simcli.analysis.rest.spectrum import least_distance, nearest, nonnegative
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.spec import resolve

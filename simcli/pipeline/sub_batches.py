@@ -170,7 +170,7 @@ class _JoinStoppedError(Exception):
 
 def _join(job: Job, outcomes: Sequence[Outcome], watch: Watch) -> bool:
     """Write the worlds of all parts as the run that was asked for; False if that was stopped, and nothing was written."""
-    from simcli.analysis.parts import write_run_of_parts
+    from simcli.analysis.export.run_parts import write_run_of_parts
     from simcli.records.reading.reader import open_trajectory
 
     n_bytes = _claim_room(job, outcomes)

@@ -69,7 +69,7 @@ class Measured:
     without: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self):
-        from simcli.analysis.conditions import numbers
+        from simcli.analysis.worlds.conditions import numbers
         from simcli.spec.values.braces import names_in_braces
 
         self.batches = measures_alone(self.batches)
@@ -85,7 +85,7 @@ class Measured:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Values of one batch; NaN of worlds that fail."""
-        from simcli.analysis.conditions import numbers
+        from simcli.analysis.worlds.conditions import numbers
         from simcli.analysis.worlds.world_table import read_table
 
         values = np.full(len(points), np.nan)

@@ -19,7 +19,7 @@ import numpy as np
 
 import simcli
 from simcli import rotations as rot
-from simcli.analysis.export.tables import ExportSeen, Extract, unseen
+from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted

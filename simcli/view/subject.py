@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simcli.analysis.states.subject import Subject as Mechanism
 from simcli.analysis.states.subject import scene_of
-from simcli.analysis.worlds.earlier_runs import column_of
+from simcli.analysis.worlds.batch_values import column_of
 from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.exchange.importing import load_scene

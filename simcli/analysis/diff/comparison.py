@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.analysis.channels import CONTACT_LIST, matches_channel
-from simcli.analysis.diff.contact_lists import MATCHED, UNMATCHED, ContactDifferences
-from simcli.analysis.diff.event_lists import EventDifference, event_changes
+from simcli.analysis.diff.contacts_and_events import MATCHED, UNMATCHED, ContactDifferences, EventDifference, event_changes
 from simcli.analysis.diff.extremes import Extremes, Spread, Tolerance
-from simcli.analysis.diff.frame_pairs import Align, FramePairs, longest_step, pair_frames
 from simcli.analysis.diff.labelled import Component, Labelled, labelled_columns, oriented
-from simcli.analysis.diff.model_tables import TableDifference, model_changes
-from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, name_changes, param_changes, scene_changes
-from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
+from simcli.analysis.diff.run_pairs import Align, FramePairs, WorldPairs, longest_step, pair_frames, pair_worlds
+from simcli.analysis.diff.scenes_and_models import (
+    Change,
+    NameChange,
+    TableDifference,
+    fact_changes,
+    model_changes,
+    name_changes,
+    param_changes,
+    scene_changes,
+)
 from simcli.errors import UsageError
 from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 from simcli.spec.base.channel_names import canonical

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simcli.analysis.export.tables import ExportSeen, Extract, unseen
+from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import OutputError
 from simcli.records.drafts import draft_of, written
 

@@ -26,10 +26,9 @@ from simcli.analysis.rest.equilibrium import (
     residual_text,
     saddle_exit,
 )
-from simcli.analysis.rest.holding import balancing_forces, held_of
 from simcli.analysis.rest.postures import NoEquilibriumError, Posture
+from simcli.analysis.rest.rest_contacts import ROWS, RestContacts, balancing_forces, cone_forces, held_of
 from simcli.analysis.rest.statics import Statics
-from simcli.analysis.rest.touching import ROWS, RestContacts, cone_forces
 from simcli.errors import UsageError
 from simcli.model.tables.model import Array
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.rest.holding import Press
+from simcli.analysis.rest.rest_contacts import Press
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balances
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of

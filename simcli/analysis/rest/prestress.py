@@ -16,9 +16,8 @@ from enum import StrEnum
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.rest.least_distance import RANK, nearest, null_space
 from simcli.analysis.rest.postures import NoEquilibriumError, Posture, spring_tensions
-from simcli.analysis.rest.spectrum import split_by_inertia
+from simcli.analysis.rest.spectrum import RANK, nearest, null_space, split_by_inertia
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, wrenches_of_joints
 from simcli.analysis.rest.postures import NoEquilibriumError, Posture, Slope, linear_dofs, spring_tensions, typical_length
+from simcli.analysis.rest.rest_contacts import ContactHold, Press, balancing_forces, wrenches_of_joints
 from simcli.errors import UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.queries import ContactFinder

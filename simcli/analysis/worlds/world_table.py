@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.analysis.channels import check_worlds
-from simcli.analysis.conditions import meets
+from simcli.analysis.worlds.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name

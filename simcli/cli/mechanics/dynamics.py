@@ -51,8 +51,8 @@ def id(
     taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
-    from simcli.analysis.mechanics.dynamic_tasks import Efforts
-    from simcli.analysis.mechanics.verdicts import Difference
+    from simcli.analysis.mechanics.rigid_body_tasks import Efforts
+    from simcli.analysis.mechanics.task_results import Difference
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
@@ -89,7 +89,7 @@ def mass_matrix(
     columns of joints that close loops are zero: the tree's velocities alone move the bodies.
     Example: simcli mass-matrix scenes/double_pendulum.yaml --q 0.1,0.2
     """
-    from simcli.analysis.mechanics.dynamic_tasks import Matrix
+    from simcli.analysis.mechanics.rigid_body_tasks import Matrix
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Matrix(armature)
@@ -117,7 +117,7 @@ def jacobian(
     joints that close loops. --select gives some bodies only.
     Example: simcli jacobian scenes/double_pendulum.yaml --q 0.1,0.2 --select lower --json
     """
-    from simcli.analysis.mechanics.dynamic_tasks import Jacobians
+    from simcli.analysis.mechanics.rigid_body_tasks import Jacobians
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Jacobians(tuple(split_words("--select", select)))

@@ -34,7 +34,7 @@ def fk(
     --select and --body-flags give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
-    from simcli.analysis.mechanics.kinematic_tasks import Forward
+    from simcli.analysis.mechanics.rigid_body_tasks import Forward
     from simcli.model.joints.selection import BodyFlags
 
     given = {"joint_q": q, "joint_qd": qd}
@@ -69,8 +69,8 @@ def ik(
     --body-flags gives the joints that place bodies of this kind only, and the residuals of those bodies.
     Example: simcli ik scene.yaml --states poses.csv -o joints.csv
     """
-    from simcli.analysis.mechanics.kinematic_tasks import Inverse
-    from simcli.analysis.mechanics.verdicts import Worst
+    from simcli.analysis.mechanics.rigid_body_tasks import Inverse
+    from simcli.analysis.mechanics.task_results import Worst
     from simcli.model.joints.selection import BodyFlags
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)

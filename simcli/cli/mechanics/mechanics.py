@@ -137,7 +137,7 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         task: what is computed.
         look: sees every portion before it is written.
     """
-    from simcli.analysis.states.sources import prepare_states
+    from simcli.analysis.mechanics.state_sources import prepare_states
     from simcli.analysis.states.subject import open_subject
 
     choice = choice_of(ask)
@@ -167,10 +167,9 @@ def _spare_read(ask: Ask, subject) -> None:
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
     from simcli.analysis.mechanics.rounds import Mechanics
+    from simcli.analysis.mechanics.state_sources import RunStates, renumbered
+    from simcli.analysis.mechanics.task_results import OpenLoops
     from simcli.analysis.mechanics.tasks import width
-    from simcli.analysis.mechanics.verdicts import OpenLoops
-    from simcli.analysis.states.run_states import RunStates
-    from simcli.analysis.states.sources import renumbered
     from simcli.kernels.algorithms import Algorithms
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers.tree.inverse import algorithms_of
@@ -210,7 +209,7 @@ def _has_contacts(spec) -> bool:
 
 def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
     """Where portions go."""
-    from simcli.analysis.mechanics.result_tables import CsvWriter
+    from simcli.analysis.mechanics.task_results import CsvWriter
     from simcli.cli.mechanics import results_text as text
 
     with_world = len(ready.numbers) > 1

@@ -145,7 +145,7 @@ def contacts_data(study: "Study") -> list[dict[str, Any]]:
     press, names = study.equilibrium.posture.press, study.model.shapes.name
     if press is None:
         return []
-    from simcli.analysis.rest.touching import contact_wrenches
+    from simcli.analysis.rest.rest_contacts import contact_wrenches
 
     found, wrench = press.touches.found, contact_wrenches(press.touches, press.force)
     return [{"a": names[found.shape_a[k]], "b": names[found.shape_b[k]], "point": found.point[k], "normal": found.normal[k],

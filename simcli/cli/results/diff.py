@@ -73,7 +73,7 @@ def diff(
 
 
 def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> int:
-    from simcli.analysis.diff.scene_keys import fact_changes, name_changes, scene_changes
+    from simcli.analysis.diff.scenes_and_models import fact_changes, name_changes, scene_changes
     from simcli.records.integrity.bits import differing_bits, size_of_rows
 
     total, done = max(size_of_rows(a) + size_of_rows(b), 1), 0
@@ -101,7 +101,7 @@ def _within(a: "Trajectory", b: "Trajectory", tolerance: tuple[float, float], al
             worlds: list[int] | None, everything: bool, json: bool) -> int:  # fmt: skip
     from simcli.analysis.diff.comparison import Asked, compare
     from simcli.analysis.diff.extremes import Tolerance
-    from simcli.analysis.diff.frame_pairs import Align
+    from simcli.analysis.diff.run_pairs import Align
 
     asked = Asked(Tolerance(*tolerance), Align(align.value), channels, worlds)
     with progress.fraction_shown("comparing") as show:

@@ -8,10 +8,9 @@ from simcli.cli.console import plural
 
 if TYPE_CHECKING:
     from simcli.analysis.diff.comparison import ChannelDifference, Comparison
-    from simcli.analysis.diff.event_lists import EventDifference
+    from simcli.analysis.diff.contacts_and_events import EventDifference
     from simcli.analysis.diff.extremes import Peak, Tolerance
-    from simcli.analysis.diff.model_tables import TableDifference
-    from simcli.analysis.diff.scene_keys import Change, NameChange
+    from simcli.analysis.diff.scenes_and_models import Change, NameChange, TableDifference
     from simcli.records.integrity.bits import BitDifference
     from simcli.records.reading.reader import Trajectory
 

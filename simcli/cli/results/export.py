@@ -53,7 +53,7 @@ def export(
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     Example: simcli export scenes/puma560.yaml -o puma.urdf
     """
-    from simcli.analysis.export.tables import Extract
+    from simcli.analysis.export.channel_tables import Extract
     from simcli.cli.results.export_formats import format_of, write_model
     from simcli.records.reading.reader import open_trajectory
 
@@ -101,8 +101,8 @@ def _claim_target(target: Path, format, force: bool, file: Path) -> None:
 
 def _to_stdout(asked, beside: dict[str, object] | None) -> None:
     """The table as CSV, or as the one JSON document, with what stands beside it there."""
-    from simcli.analysis.export.csv_text import csv_blocks
-    from simcli.analysis.export.tables import whole_columns
+    from simcli.analysis.export.channel_tables import whole_columns
+    from simcli.analysis.export.text_files import csv_blocks
 
     if beside is not None:
         table = asked.table()

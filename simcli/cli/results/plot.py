@@ -103,7 +103,7 @@ def _check_words(files: list[Path], channel: list[str], over_worlds: list[str], 
 
 
 def _show(figure, beside_json: bool) -> None:
-    from simcli.analysis.plots.plot_terminal import text_of
+    from simcli.analysis.export.plot import text_of
 
     encoding = (sys.stdout.encoding or "").lower()
     write = console.say if beside_json else console.picture
@@ -111,14 +111,14 @@ def _show(figure, beside_json: bool) -> None:
 
 
 def _save(figure, target: Path) -> None:
-    from simcli.analysis.plots.plot import save_figure
+    from simcli.analysis.export.plot import save_figure
 
     save_figure(figure, target)
     console.say(f"wrote {target}")
 
 
 def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: bool) -> tuple[object, dict]:
-    from simcli.analysis.plots.plot_worlds import draw_worlds
+    from simcli.analysis.export.plot_worlds import draw_worlds
 
     drawn = draw_worlds(table, names, title, along_x)
     columns = [table.column(name).name for name in names]
@@ -128,7 +128,7 @@ def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: boo
 
 def _over_time(runs: "list[Trajectory]", table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
     from simcli.analysis.channels import read_channels
-    from simcli.analysis.plots.plot import MAX_LEGEND, draw_channels
+    from simcli.analysis.export.plot import MAX_LEGEND, draw_channels
 
     parts = table.by_file(len(runs))
     names = names or _common_channels(runs)

@@ -49,7 +49,7 @@ def slice_run(
     Measures, parameters and events of the worlds stay; frames keep their times. Events after the last frame go.
     Example: simcli slice outputs/batch.h5 --world 3,7 --from 2 --until 4 -c state -o outputs/two.h5
     """
-    from simcli.analysis.parts import Slice, check_target, write_slice
+    from simcli.analysis.export.run_parts import Slice, check_target, write_slice
     from simcli.records.reading.reader import open_trajectory
 
     asked = Slice(
@@ -85,7 +85,7 @@ def merge(files: FilePaths, output: NewFile, force: Replace = False, json: JsonF
     The runs have the same scene but for its `batch`, the same times, channels and measures; `simcli slice` makes them so.
     Example: simcli merge outputs/seed1.h5 outputs/seed2.h5 -o outputs/both.h5
     """
-    from simcli.analysis.parts import check_target, write_merge
+    from simcli.analysis.export.run_parts import check_target, write_merge
     from simcli.records.reading.reader import open_trajectory
 
     if len(files) < 2:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcli.analysis.diff.refinement import step_for
 from simcli.analysis.drift import ORDER_OF_INTEGRATOR
-from simcli.analysis.refinement.verdicts import step_for
 from simcli.cli import console, progress
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.measures import EstimateVerdict
@@ -48,7 +48,7 @@ def refinement_of(job: "Job") -> Refinement:
         UsageError: nothing is recorded that could be compared.
         SceneError: the scene does not hold at a finer step.
     """
-    from simcli.analysis.refinement.estimate import COMPARED
+    from simcli.analysis.diff.error_of_step import COMPARED
 
     if not job.channels & set(COMPARED):
         raise UsageError(f"{OPTION} compares frames, and `output.channels` has none of {', '.join(COMPARED)}")
@@ -58,7 +58,7 @@ def refinement_of(job: "Job") -> Refinement:
 def _finer(job: "Job", part: int) -> "Job":
     """The same job at a part of its step: without expectations, checkpoints to go on from, and what is not compared."""
     from simcli import pipeline
-    from simcli.analysis.refinement.estimate import COMPARED
+    from simcli.analysis.diff.error_of_step import COMPARED
 
     step = Override(OPTION, repr(job.schedule.dt / part), "solver.dt")
     others = [one for one in job.request.sets if not (isinstance(one, Override) and one.path == step.path)]  # no --dt
@@ -101,7 +101,7 @@ def run_refined(refinement: Refinement, show: "Callable[[Tick], None]",
 
 
 def _compared(refinement: Refinement) -> "ErrorEstimate":
-    from simcli.analysis.refinement.estimate import estimate_error
+    from simcli.analysis.diff.error_of_step import estimate_error
     from simcli.records.contents.measures import add_error_estimate
     from simcli.records.reading.reader import open_trajectory
 

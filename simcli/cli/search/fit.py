@@ -141,7 +141,7 @@ def fit(
 
 def _claim_picture(plot: Path, inputs: tuple[Path, ...], force: bool) -> None:
     """Refuse a picture that cannot be meant, or drawn, before anything is computed."""
-    from simcli.analysis.plots.plot import new_figure
+    from simcli.analysis.export.plot import new_figure
     from simcli.records.drafts import claim_path
 
     claim_path(plot, force, inputs, option="--plot")
@@ -153,7 +153,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...], force: bool) -> None:
 
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
-    from simcli.analysis.plots.plot import save_figure
+    from simcli.analysis.export.plot import save_figure
     from simcli.search.fits.fit_picture import draw_fit
 
     save_figure(draw_fit(found, title), plot)

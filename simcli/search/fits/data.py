@@ -195,7 +195,7 @@ def _number(path: Path, line: int, header: str, text: str) -> float:
 
 
 def _read_parquet(path: Path) -> _Raw:
-    from simcli.analysis.export.parquet import pyarrow_of
+    from simcli.analysis.export.binary_files import pyarrow_of
 
     pa, parquet = pyarrow_of()
     try:

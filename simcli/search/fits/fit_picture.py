@@ -24,7 +24,7 @@ def draw_fit(fit: Fit, title: str):
     Raises:
         UsageError: matplotlib is not installed, or there are too many columns.
     """
-    from simcli.analysis.plots.plot import new_figure
+    from simcli.analysis.export.plot import new_figure
 
     log, n = fit.log, len(fit.log.labels)
     if n > MAX_COLUMNS:

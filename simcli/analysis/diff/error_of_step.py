@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.diff.frame_pairs import pair_frames
 from simcli.analysis.diff.labelled import Labelled, labelled_columns
+from simcli.analysis.diff.refinement import (
+    ESTIMATED_QUANTITIES,
+    EstimatedQuantity,
+    Sums,
+    may_hit,
+    order_and_error,
+    quantities_of,
+    rounding_floors,
+)
+from simcli.analysis.diff.run_pairs import pair_frames
 from simcli.analysis.drift import ORDER_OF_INTEGRATOR
-from simcli.analysis.refinement.bounds import may_hit
-from simcli.analysis.refinement.sums import ESTIMATED_QUANTITIES, EstimatedQuantity, Sums, quantities_of
-from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors
 from simcli.model.snapshot import Status
 from simcli.model.tables.model import Model
 from simcli.records.contents.measures import ErrorEstimate, EstimateVerdict

@@ -202,5 +202,3 @@ def _portions(run: "Trajectory") -> Iterator[tuple[int, int]]:
             last = first + max((last - first) // 2, 1)
         yield first, last
         first = last
-
-

@@ -1,4 +1,7 @@
-"""What a batch draws as a table, a row per world: what `simcli samples` shows and `--vary-table` takes."""
+"""Values of the worlds of a batch: a column out of an earlier run, which `from` takes, and a table of what a batch draws.
+
+The table has a row per world: `simcli samples` shows it and `--vary-table` takes it.
+"""
 
 import numpy as np
 
@@ -6,6 +9,31 @@ from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.model.from_scene import world_table
 from simcli.model.param_units import param_unit
 from simcli.spec import Document, SceneSpec, world_seeds
+
+
+def column_of(path: str, name: str) -> tuple[list[float], str]:
+    """One number per world of a run.
+
+    Args:
+        path: of the file.
+        name: of a column of `simcli table`, as `measure.best` or a varied path.
+
+    Returns:
+        (n_worlds,) and the unit.
+
+    Raises:
+        FileError: the file is damaged or no run.
+        UsageError: it has no such column.
+    """
+    from pathlib import Path
+
+    from simcli.analysis.worlds.world_table import read_files
+    from simcli.errors import UsageError
+
+    column = read_files([Path(path)]).column(name)
+    if column.has_words:
+        raise UsageError(f"`{name}` of {path} holds words")
+    return [float(value) for value in column.values], column.unit
 
 
 def sample_table(document: Document, spec: SceneSpec) -> WorldTable:

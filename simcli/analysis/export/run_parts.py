@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.channels import check_worlds
-from simcli.analysis.diff.scene_keys import name_changes, scene_changes
+from simcli.analysis.diff.scenes_and_models import name_changes, scene_changes
 from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS

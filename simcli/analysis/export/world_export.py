@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from simcli.analysis.export.csv_text import cell
-from simcli.analysis.export.parquet import pyarrow_of
+from simcli.analysis.export.binary_files import pyarrow_of
+from simcli.analysis.export.text_files import cell
 from simcli.records.drafts import drafted, written
 from simcli.spec.base.fault_list import suffix_of
 

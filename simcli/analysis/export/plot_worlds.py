@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.plots.plot import MAX_LEGEND, in_plot_order, legend_beside, new_figure
+from simcli.analysis.export.plot import MAX_LEGEND, in_plot_order, legend_beside, new_figure
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
