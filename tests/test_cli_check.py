@@ -20,7 +20,7 @@ from simcli.search.intervals import read_intervals, read_single
 from simcli.spec import resolve
 from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Override
 from simcli.spec.loading import load_document
-from simcli.sweeps.planning.plan import plan_of
+from simcli.sweeps.records.plan import plan_of
 
 GOOD = """simcli: 1
 bodies:

@@ -340,7 +340,7 @@ def test_a_rotation_as_a_quaternion(tmp_path):
 
 
 def test_a_sweep_takes_a_model(tmp_path):
-    from simcli.sweeps.planning.plan import plan_of
+    from simcli.sweeps.records.plan import plan_of
 
     plan = plan_of(robot(tmp_path), ["batch.worlds=3"], device="cpu")
     assert len(plan.cases) == 3

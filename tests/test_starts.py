@@ -193,7 +193,7 @@ def test_where_it_is_refused_and_told(tmp_path):
 
 
 def test_a_sweep_refuses_what_none_of_its_cases_reads(tmp_path):
-    from simcli.sweeps.planning.plan import plan_of
+    from simcli.sweeps.records.plan import plan_of
 
     (tmp_path / "s.yaml").write_text(READ)
     text = "sweep: 1\nscene: s.yaml\nchoices: {joints.never.enabled: [false, true]}\nvary: {PATH: {grid: [0.1, 0.2]}}\n"

@@ -13,13 +13,11 @@ from support.sweep_cluster import GRACE, DaskCluster, child_environment, childre
 from support.sweep_stand_in import FUNCTION, SCENE, SECONDS, names, number_of, plan_of, table_of, well
 
 from simcli.errors import DeviceError
-from simcli.sweeps.executors.bundle import Bundles
-from simcli.sweeps.executors.cluster import is_scheduler_file
+from simcli.sweeps.executors.cluster import Bundles, is_scheduler_file
 from simcli.sweeps.executors.cluster_task import answer, place_files, unpack_answer
-from simcli.sweeps.executors.contract import Ending, Work
+from simcli.sweeps.executors.contract import Ending, Work, task_of, task_text
 from simcli.sweeps.executors.pool import report_of
-from simcli.sweeps.executors.wire import task_of, task_text
-from simcli.sweeps.planning.plan import Chunk
+from simcli.sweeps.records.plan import Chunk
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 RESULT = {"file": "results/a.h5", "digest": "d", "failed": {}, "n_steps": 1, "seconds": 1.0}

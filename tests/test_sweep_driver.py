@@ -20,10 +20,9 @@ from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors import pool as pool_module
 from simcli.sweeps.executors.contract import Ending, Pace, Work
 from simcli.sweeps.executors.pool import Pool
-from simcli.sweeps.planning.shards import Shard, cases_of, shard_of
 from simcli.sweeps.records.claims import Claims
-from simcli.sweeps.records.identity import this_process
-from simcli.sweeps.records.ledger import Ledger, LedgerEvent
+from simcli.sweeps.records.ledger import Ledger, LedgerEvent, this_process
+from simcli.sweeps.records.plan_file import Shard, cases_of, shard_of
 from simcli.sweeps.records.state import LedgerReader
 from simcli.sweeps.status import status_of
 from simcli.sweeps.sweep_options import Options

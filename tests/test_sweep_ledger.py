@@ -18,8 +18,7 @@ from support.sweep_stand_in import plan_of, well
 
 from simcli.errors import Exit, OutputError
 from simcli.sweeps.records.claims import Claims
-from simcli.sweeps.records.identity import Identity, identity_of, this_process
-from simcli.sweeps.records.ledger import Ledger, LedgerEvent, facts_of, line_of
+from simcli.sweeps.records.ledger import Identity, Ledger, LedgerEvent, facts_of, identity_of, line_of, this_process
 from simcli.sweeps.records.state import LedgerReader
 
 DONE = {"file": "results/a.h5", "digest": "d1", "failed": {}, "n_steps": 5, "seconds": 0.5, "attempt": 1}
@@ -168,7 +167,7 @@ def test_a_limit_of_file_size_is_a_full_disk(tmp_path):
 import resource
 from pathlib import Path
 from simcli.errors import OutputError
-from simcli.sweeps.records.identity import this_process
+from simcli.sweeps.records.ledger import this_process
 from simcli.sweeps.records.ledger import Ledger, LedgerEvent
 ledger = Ledger(Path({str(tmp_path)!r}), this_process())
 resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))

@@ -10,11 +10,9 @@ import simcli
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, FileError, SceneError, UsageError
 from simcli.spec.schema.sweep import OWN_COLUMNS
-from simcli.sweeps.planning import names, sizes
-from simcli.sweeps.planning.forecast import forecast
-from simcli.sweeps.planning.plan import plan_of
-from simcli.sweeps.planning.plan_file import NAME, read_plan, write_plan
-from simcli.sweeps.planning.sizes import Cost, cases_at_once
+from simcli.sweeps.records import names
+from simcli.sweeps.records.plan import GRAIN, LONGEST, Cost, cases_at_once, plan_of
+from simcli.sweeps.records.plan_file import NAME, forecast, read_plan, write_plan
 
 SCENE = SWING.replace("solver: {", "params: {unused: 1.0}\nsolver: {").replace(", integrator: rk4", "")
 GRID = "joints.elbow.damping={grid: [0.01, 0.02]}"
@@ -254,7 +252,7 @@ def test_a_run_of_some_worlds_is_a_sweep_of_them(folder):
 
 
 @pytest.mark.parametrize(("seconds", "memory", "n_cases", "most", "wanted"), [
-    (1e-3, 1.0, 10**7, None, sizes.LONGEST / 1e-3 // sizes.GRAIN * sizes.GRAIN),
+    (1e-3, 1.0, 10**7, None, LONGEST / 1e-3 // GRAIN * GRAIN),
     (1e-3, 1e7, 10**6, None, 64),  # memory
     (1e-3, 1.0, 10**5, None, 29_952),  # a chunk of the shortest time
     (1e-1, 1.0, 10**4, None, 625 // 64 * 64),  # so many pieces

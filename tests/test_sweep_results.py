@@ -15,10 +15,10 @@ from simcli.analysis.export.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
 from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.records.reading.sweep_cases import numbers_digest, read_cases
+from simcli.sweeps.case_table import table_of
 from simcli.sweeps.executors.chunk_run import run_chunk
-from simcli.sweeps.planning.plan import plan_of
-from simcli.sweeps.table import table_of
-from simcli.sweeps.whole import problems_of
+from simcli.sweeps.folder import problems_of
+from simcli.sweeps.records.plan import plan_of
 
 WORLDS = 7
 FAILING = 5  # its mass is such that it flies apart

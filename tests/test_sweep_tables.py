@@ -21,13 +21,12 @@ from simcli.errors import Exit, OutputError, SceneError, SimcliWarning, UsageErr
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.document.packed import unpacked
 from simcli.spec.schema.sweep import SweepSpec
-from simcli.sweeps.executors.bundle import Bundles
 from simcli.sweeps.executors.chunk_run import run_chunk
+from simcli.sweeps.executors.cluster import Bundles
 from simcli.sweeps.in_python import SweepStoppedError
-from simcli.sweeps.planning.plan import plan_of
-from simcli.sweeps.planning.plan_file import write_plan
-from simcli.sweeps.records.identity import this_process
-from simcli.sweeps.records.ledger import Ledger, LedgerEvent
+from simcli.sweeps.records.ledger import Ledger, LedgerEvent, this_process
+from simcli.sweeps.records.plan import plan_of
+from simcli.sweeps.records.plan_file import write_plan
 from simcli.sweeps.status import status_of
 
 HEADER = "joints.elbow.damping,bodies.lower.mass\n"

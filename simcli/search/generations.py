@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import FileError, OutputError, UsageError
-from simcli.sweeps.records.identity import this_process
-from simcli.sweeps.records.ledger import FOLDER, LEDGER_SUFFIX, Ledger, facts_of
+from simcli.sweeps.records.ledger import FOLDER, LEDGER_SUFFIX, Ledger, facts_of, this_process
 
 FORM = 1  # of the lines below
 

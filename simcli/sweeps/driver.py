@@ -9,13 +9,11 @@ from simcli.errors import DeviceError, OutputError, SimcliError
 from simcli.sweeps.chunk_queue import ChunkQueue
 from simcli.sweeps.executors.contract import Ending, Executor, Pace, Report, WorkersGoneError
 from simcli.sweeps.folder import check_folder
-from simcli.sweeps.planning.plan import Chunk, Plan
-from simcli.sweeps.planning.plan_file import write_plan
-from simcli.sweeps.planning.provenance import own_version
-from simcli.sweeps.planning.shards import cases_of
 from simcli.sweeps.records.claims import Claims
-from simcli.sweeps.records.identity import this_process
-from simcli.sweeps.records.ledger import GO_ON, Ledger, LedgerEvent
+from simcli.sweeps.records.ledger import GO_ON, Ledger, LedgerEvent, this_process
+from simcli.sweeps.records.names import own_version
+from simcli.sweeps.records.plan import Chunk, Plan
+from simcli.sweeps.records.plan_file import cases_of, write_plan
 from simcli.sweeps.records.state import LOST, OVERTIME, LedgerReader
 from simcli.sweeps.sweep_options import DEFAULTS, Options, Standing, Summary, SweepWatch, watch_nothing
 

@@ -19,13 +19,13 @@ from simcli.cores import cores
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
 from simcli.spec.document.resolved_yaml import flow_text
+from simcli.sweeps.case_table import table_of
 from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool
-from simcli.sweeps.planning.plan import plan_of
+from simcli.sweeps.records.plan import plan_of
 from simcli.sweeps.records.state import LedgerReader
 from simcli.sweeps.sweep_options import Options, Standing, watch_nothing
-from simcli.sweeps.table import table_of
 
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import FileError, UsageError, plural
-from simcli.sweeps.planning.plan_file import read_plan
 from simcli.sweeps.records.claims import CLAIMS_FOLDER as CLAIMS
 from simcli.sweeps.records.claims import PERIOD_S, Claim, Hearts, read_claims
-from simcli.sweeps.records.identity import this_process
 from simcli.sweeps.records.ledger import FOLDER as LEDGERS
+from simcli.sweeps.records.ledger import this_process
+from simcli.sweeps.records.plan_file import read_plan
 from simcli.sweeps.records.state import LedgerReader, WorkDone
 
 LISTEN_S = 2 * PERIOD_S  # for the hearts of other machines

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from simcli.sweeps.planning.shards import Shard
+from simcli.sweeps.records.plan_file import Shard
 
 GRACE_S = 25.0  # from being asked to end to the end: schedulers kill 30 s after SIGTERM
 

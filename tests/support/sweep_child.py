@@ -8,17 +8,17 @@ from pathlib import Path
 
 from simcli.errors import Exit, SimcliError
 from simcli.sweeps import driver
-from simcli.sweeps.executors import bundle
+from simcli.sweeps.executors import cluster
 from simcli.sweeps.executors.cluster import Cluster
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool
-from simcli.sweeps.planning.shards import shard_of
 from simcli.sweeps.records import claims
+from simcli.sweeps.records.plan_file import shard_of
 from support.sweep_stand_in import FUNCTION, SCENE, names, plan_of
 
 
 def main(folder, n, size, executor, shard=""):
-    bundle.Bundles.of = lambda self, chunk: {SCENE.name: b""}  # the stand-in reads no scene
+    cluster.Bundles.of = lambda self, chunk: {SCENE.name: b""}  # the stand-in reads no scene
     driver.POLL_S, driver.CLAIMS_S, claims.PERIOD_S = 0.1, 0.1, 0.5
     work = Work(Path(folder), "none", None, "cpu", 1, FUNCTION)
     address = executor.removeprefix("fetch+")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simcli.errors import DeviceError, OutputError, UsageError, WriterKilledError
 from simcli.sweeps.chunk_queue import part_of
-from simcli.sweeps.planning.plan import Case, Chunk, Plan
+from simcli.sweeps.records.plan import Case, Chunk, Plan
 
 FUNCTION = "support.sweep_stand_in:run"
 SCENE = Path(__file__)  # any file that is there
@@ -137,8 +137,7 @@ class Here:
         self._waiting.append(chunk)
 
     def reports(self, timeout):
-        from simcli.sweeps.executors.contract import Ending, Report, Work
-        from simcli.sweeps.executors.wire import run_task
+        from simcli.sweeps.executors.contract import Ending, Report, Work, run_task
 
         chunks, self._waiting, found = self._waiting, [], []
         for chunk in chunks:

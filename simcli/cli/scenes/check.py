@@ -129,7 +129,7 @@ def _check_sweep(path: Path, document) -> Finding:
     """A sweep file, and every combination of its choices."""
     from simcli.spec import n_worlds
     from simcli.spec.batches.sweep_file import read_sweep
-    from simcli.sweeps.planning.scenes import understood
+    from simcli.sweeps.records.scenes import understood
 
     try:
         counts = [n_worlds(one.spec) for one in understood(read_sweep(document))]

@@ -58,9 +58,9 @@ def _table(
 
     Example: simcli sweep table outputs/night --where '{status} == ok' --sort -measure.peak --top 10
     """
-    from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.case_table import table_of
+    from simcli.sweeps.records.plan_file import read_plan
     from simcli.sweeps.records.state import LedgerReader
-    from simcli.sweeps.table import table_of
 
     claim_table(output, json, force)
     plan, state = read_plan(folder), LedgerReader(folder).read()
@@ -82,9 +82,9 @@ def _check(
 
     Example: simcli sweep check outputs/night
     """
-    from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.folder import FolderProblem, problems_of
+    from simcli.sweeps.records.plan_file import read_plan
     from simcli.sweeps.records.state import LedgerReader
-    from simcli.sweeps.whole import FolderProblem, problems_of
 
     plan, reader = read_plan(folder), LedgerReader(folder)
     state = reader.read()

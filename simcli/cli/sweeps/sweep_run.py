@@ -30,7 +30,7 @@ from simcli.errors import Exit, UsageError
 if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
     from simcli.sweeps.executors.contract import Executor
-    from simcli.sweeps.planning.plan import Plan
+    from simcli.sweeps.records.plan import Plan
     from simcli.sweeps.sweep_options import Options, Standing, Summary
 
 WORK, _ALONE = "Who does the work", "What is done"
@@ -148,8 +148,8 @@ def run(
 
     Example: simcli sweep run scene.yaml -o night --workers 8
     """
-    from simcli.sweeps.planning.plan import plan_of
-    from simcli.sweeps.planning.shards import shard_of
+    from simcli.sweeps.records.plan import plan_of
+    from simcli.sweeps.records.plan_file import shard_of
     from simcli.sweeps.sweep_options import Options
 
     begun = time.monotonic()
@@ -215,7 +215,7 @@ def executor_of(plan: "Plan", folder: Path, place: WorkPlace, quiet: bool) -> "E
 def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     """What a sweep will take, and what of it is left."""
     from simcli.analysis.estimate import free_bytes
-    from simcli.sweeps.planning.forecast import forecast
+    from simcli.sweeps.records.plan_file import forecast
     from simcli.sweeps.records.state import LedgerReader
 
     state, free = LedgerReader(folder).read(), free_bytes(folder)

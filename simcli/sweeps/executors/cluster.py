@@ -1,7 +1,8 @@
 """A Dask cluster as an executor: whatever has a scheduler's address or file (by hand, jobqueue, Kubernetes) looks alike.
 
 Nothing rests on the scheduler: the driver notes what is done in the ledger, and a scheduler or a worker that dies costs the
-chunks that were under way. Answers come as bytes, and the connection is told to take nothing else.
+chunks that were under way. Answers come as bytes, and the connection takes nothing else. A scene goes with all that it needs
+to machines that do not see its folder (`Bundles`).
 """
 
 import contextlib
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import DeviceError, OutputError, UsageError, install_hint
-from simcli.sweeps.executors.bundle import Bundles
+from simcli.pipeline import read_scene
+from simcli.spec.checks.references import file_contents
+from simcli.spec.document.packed import packed
 from simcli.sweeps.executors.cluster_task import (
     REFUSED_VERSION,
     place_files,
@@ -25,14 +28,39 @@ from simcli.sweeps.executors.cluster_task import (
     unpack_answer,
     version_of_worker,
 )
-from simcli.sweeps.executors.contract import Ending, Pace, Report, Work, WorkersGoneError
+from simcli.sweeps.executors.contract import MOST_OF_REASON, Ending, Pace, Report, Work, WorkersGoneError, task_text
 from simcli.sweeps.executors.pool import report_of
-from simcli.sweeps.executors.wire import MOST_OF_REASON, task_text
-from simcli.sweeps.planning.plan import Chunk
-from simcli.sweeps.planning.provenance import own_version
+from simcli.sweeps.records.names import own_version
+from simcli.sweeps.records.plan import Chunk
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+_SUFFIX = ".packed"  # not that of a run that the scene stands in
+
+
+class Bundles:
+    """Scenes as bytes; that of the last chunk is kept, because the next one mostly has the same."""
+
+    def __init__(self):
+        self._of: tuple[Path, tuple] | None = None
+        self._packed = b""
+
+    def of(self, chunk: Chunk) -> dict[str, bytes]:
+        """The scene of a chunk with its overrides in one file, by a name for it.
+
+        It holds what the scene includes and all files that it names: meshes, terrain, tables, samples, and of earlier runs
+        the values that are taken from them.
+
+        Raises:
+            SceneError: the scene is invalid.
+        """
+        if self._of != (chunk.scene, chunk.sets):
+            document, spec = read_scene(chunk.scene, chunk.sets)
+            self._packed = packed(document, file_contents(document, spec))
+            self._of = chunk.scene, chunk.sets
+        return {f"{chunk.scene.stem}{_SUFFIX}": self._packed}
+
 
 CONNECT_S = 5.0  # of one try to reach a scheduler
 CENSUS_S = 2.0  # between looks at which workers there are

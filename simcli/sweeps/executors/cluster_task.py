@@ -17,11 +17,10 @@ from typing import Any
 
 from simcli.errors import OutputError
 from simcli.records.drafts import drafted, sync
-from simcli.sweeps.executors.contract import Ending, Report
+from simcli.sweeps.executors.contract import Ending, Report, reason_of, task_of, task_text
 from simcli.sweeps.executors.pool import WorkerProcess
-from simcli.sweeps.executors.wire import reason_of, task_of, task_text
-from simcli.sweeps.planning.provenance import own_version
 from simcli.sweeps.records.ledger import FOLDER
+from simcli.sweeps.records.names import own_version
 
 _POLL_S = 0.2
 REFUSED_VERSION = "version"  # ending of a task that came to a worker with another simcli

@@ -12,10 +12,9 @@ from typing import IO, Any, cast
 
 from simcli.errors import OutputError
 from simcli.records.writing.spawn import own_process, signals_kept_from_children
-from simcli.sweeps.executors.contract import Ending, Pace, Report, Work
-from simcli.sweeps.executors.wire import checked_result, task_text
+from simcli.sweeps.executors.contract import Ending, Pace, Report, Work, checked_result, task_text
 from simcli.sweeps.executors.worker import STOP_WORD
-from simcli.sweeps.planning.plan import Chunk
+from simcli.sweeps.records.plan import Chunk
 
 MOST_CHUNKS = 200  # of one process: whatever a library forgets to give back is given back then
 COMPILING_S = 900.0  # [s] beyond the time limit, until a chunk is taken to hang

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from simcli.sweeps.executors.wire import run_task, task_of
+from simcli.sweeps.executors.contract import run_task, task_of
 
 STOP_WORD = "stop"
 _PERIOD_S = 0.5  # between words of how far a chunk is

@@ -1,9 +1,5 @@
-"""What has happened, so that nothing is lost and nothing done twice.
+"""What is to be run, and what has happened, so that nothing is lost and nothing done twice.
 
-In: events of any number of processes. Out: lines of ledgers, claims, the state of each case. Never here: who does the work.
-
-    identity  a process on a machine, so that others can tell whether it lives
-    ledger    what happened in a sweep, line by line: appended, checksummed, synced; one file per writing process
-    claims    which process is at which chunk: an exclusive file per chunk, and a heartbeat per process
-    state     what all ledgers of a folder say of each case
+In: a sweep file, the files of a folder. Out: a plan, a ledger, claims, and the state that they make. Never here: who does
+the work (executors).
 """

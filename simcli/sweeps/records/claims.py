@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import OutputError
-from simcli.sweeps.planning.plan import Chunk
-from simcli.sweeps.records.identity import Identity, identity_of
-from simcli.sweeps.records.ledger import GO_ON
+from simcli.sweeps.records.ledger import GO_ON, Identity, identity_of
+from simcli.sweeps.records.plan import Chunk
 
 CLAIMS_FOLDER, CLAIM, BEAT = "claims", ".claim", ".beat"
 PERIOD_S = 5.0  # between beats

@@ -23,7 +23,7 @@ from simcli.model.snapshot import UNTRUSTED
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.records.reading.sweep_cases import read_cases
 from simcli.spec.schema.sweep import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
-from simcli.sweeps.planning.plan import Case, Plan
+from simcli.sweeps.records.plan import Case, Plan
 
 _WORDS = (*STATUS_WORDS[:-1], "missing")
 OK, _STOPPED, _FAILED, _UNTRUSTED, _MISSING = _WORDS

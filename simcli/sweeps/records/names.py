@@ -1,9 +1,13 @@
-"""Names of cases: digests of all that decides about the numbers of a result."""
+"""Names of cases: digests of all that decides about the numbers of a result; which simcli this is, on which they rest.
+
+Workers elsewhere must have the same one.
+"""
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,3 +75,12 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake
     for _, name in sorted(named_files(spec), key=lambda one: one[1]):
         whole.update(f"\0{name}\0".encode() + hashlib.sha256((document.folder / name).read_bytes()).digest())
     return whole
+
+
+@cache
+def own_version() -> str:
+    """Version of simcli, and digest of the code that decides what the bytes of a result are."""
+    import simcli
+    from simcli.source_digest import code_digest
+
+    return f"simcli {simcli.__version__}, code {code_digest()[:12]}"

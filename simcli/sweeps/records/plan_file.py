@@ -1,21 +1,25 @@
-"""A plan as a file beside the ledger: what the table and the checks of a folder go by.
+"""A plan as a file beside the ledger, the part of it that is one machine's, and what it will take.
 
-Plain JSON, gzipped: labels and numbers of cases in columns, so that a million of them are some 50 MB. The file of a plan
-that was enlarged replaces the one before.
+What the table and the checks of a folder go by is plain JSON, gzipped: labels and numbers of cases in columns, so that a
+million of them are some 50 MB. The file of a plan that was enlarged replaces the one before. The part of a machine follows
+from a rule that does not depend on what is done. The hours of a forecast are from rough rates of small scenes, and said to
+be so.
 """
 
 import gzip
 import json
-from dataclasses import asdict
+import re
+from collections.abc import Container
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from simcli.errors import FileError
+from simcli.analysis.estimate import FILE_OVERHEAD
+from simcli.errors import FileError, UsageError
 from simcli.records.drafts import drafted
 from simcli.spec.document.overrides import Override
-from simcli.sweeps.planning.names import NAME_BYTES
-from simcli.sweeps.planning.plan import Batch, Case, Plan, chunks_of
-from simcli.sweeps.planning.sizes import Cost
+from simcli.sweeps.records.names import NAME_BYTES
+from simcli.sweeps.records.plan import Batch, Case, Cost, Plan, chunks_of
 
 NAME = "plan.json.gz"
 _FORMAT = 1
@@ -84,3 +88,89 @@ def _plan(facts: dict[str, Any]) -> Plan:
     units = tuple((str(name), str(unit)) for name, unit in facts["units"])
     return Plan(tuple(cases), tuple(chunks_of(batches, cases)), facts["keep"], facts["time_limit"], facts["device"],
                 facts["digest"], sources, tuple(batches), units)  # fmt: skip
+
+
+class Shard(NamedTuple):
+    """One of `n` parts.
+
+    Attributes:
+        number: from 1 to n.
+        n: parts.
+    """
+
+    number: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.n}"
+
+
+def shard_of(text: str) -> Shard:
+    """`3/16` as a shard.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
+    shard = Shard(*map(int, found.groups())) if found else None
+    if shard is None or not 1 <= shard.number <= shard.n:
+        raise UsageError(f"--shard {text}: write I/N with I from 1 to N, as 1/16 for the first of sixteen parts")
+    return shard
+
+
+def cases_of(plan: Plan, shard: Shard | None) -> frozenset[str]:
+    """The cases of a shard: every n-th chunk, or every n-th case where there are fewer chunks than shards.
+
+    Args:
+        plan: the whole sweep; the rule knows nothing but its order.
+        shard: None for all cases.
+    """
+    if shard is None:
+        return frozenset(case.id for case in plan.cases)
+    units = [chunk.cases for chunk in plan.chunks]
+    if len(units) < shard.n:
+        units = [(case.id,) for case in plan.cases]
+    return frozenset(case for unit in units[shard.number - 1 :: shard.n] for case in unit)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is left of a plan.
+
+    Attributes:
+        n_cases: in all.
+        n_left: without a result.
+        n_structures: batches that differ in more than numbers.
+        n_chunks: of what is left.
+        n_steps: world-steps of what is left.
+        n_bytes: of the results of what is left, and of the trajectories that are kept; of failed cases none.
+        hours: of two cores such as the rates are of, however many workers share them; compiling left out.
+    """
+
+    n_cases: int
+    n_left: int
+    n_structures: int
+    n_chunks: int
+    n_steps: int
+    n_bytes: int
+    hours: float
+
+
+def forecast(plan: Plan, done: Container[str] = ()) -> Forecast:
+    """What a plan will take.
+
+    Args:
+        plan: the sweep.
+        done: ids of cases that have a result.
+    """
+    chunks = plan.rechunk(done)
+    first, n_left, n_steps, n_bytes, seconds = 0, 0, 0, 0.0, 0.0
+    for batch in plan.batches:
+        left = sum(case.id not in done for case in plan.cases[first : first + batch.n_cases])
+        first += batch.n_cases
+        n_left += left
+        n_steps += left * batch.cost.n_steps
+        n_bytes += left * (batch.cost.kept if plan.keep == "all" else batch.cost.stored)
+        seconds += left * batch.cost.seconds
+    return Forecast(len(plan.cases), n_left, len(plan.batches), len(chunks), n_steps,
+                    round(n_bytes) + FILE_OVERHEAD * len(chunks), seconds / 3600)  # fmt: skip
