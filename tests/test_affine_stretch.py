@@ -21,10 +21,10 @@ import simcli
 from simcli import rotations as rot
 from simcli.errors import Exit, UsageError
 from simcli.records.integrity.verification import verify
-from simcli.view import stretch
+from simcli.view import motion
 from simcli.view.page import quantised
 from simcli.view.page.content import Content
-from simcli.view.pictures.moments import Moments, between
+from simcli.view.render import Moments, between
 from simcli.view.subject import subject_of_run
 
 STIFFNESS, VOLUME, SPIN = 2e4, 0.008, 6.0
@@ -155,13 +155,13 @@ def test_poses_with_a_stretch_carry_points_about_the_centre_of_mass(path):
     with simcli.open(path) as run:
         recorded = subject_of_run(run, [0]).motion()
         ((_, poses),) = recorded.blocks()
-        rigid = stretch.without_stretch(poses, recorded.com)
+        rigid = motion.without_stretch(poses, recorded.com)
         np.testing.assert_allclose(rigid, run.column("frames/body_q")[:, :1], atol=1e-15)
         moments = Moments(subject_of_run(run, [0]))
         middle = moments.at(0.5 * (run.time[-2] + run.time[-1]))[0, 0]
     box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * EDGES * 0.5
-    np.testing.assert_allclose(stretch.carried(poses[-1, 0, 0], box), corners(path, -1), atol=1e-14)
-    by_axes = poses[-1, 0, 0, :3] + box @ stretch.stretch_axes(poses[-1, 0, 0]).T
+    np.testing.assert_allclose(motion.carried(poses[-1, 0, 0], box), corners(path, -1), atol=1e-14)
+    by_axes = poses[-1, 0, 0, :3] + box @ motion.stretch_axes(poses[-1, 0, 0]).T
     np.testing.assert_allclose(by_axes, corners(path, -1), atol=1e-14)
     np.testing.assert_allclose(middle, between(poses[-2, 0, 0], poses[-1, 0, 0], 0.5), atol=1e-13)
     np.testing.assert_allclose(middle[7:], poses[-2:, 0, 0, 7:].mean(axis=0), atol=1e-15)
@@ -180,8 +180,8 @@ def test_packing_keeps_corners_and_leaves_out_what_nobody_sees(path):
     assert {"strain", "stretch"} <= set(chunk)
     assert content.error < 1e-4
     slight = poses.copy()
-    strains = stretch.strain(poses)
-    slight[..., 7:] = stretch.UNMOVED[7:] + 0.9e-4 * strains / np.abs(strains).max()
+    strains = motion.strain(poses)
+    slight[..., 7:] = motion.UNMOVED[7:] + 0.9e-4 * strains / np.abs(strains).max()
     assert quantised.quantise_stretch(slight) is None
     unseen = quantised.error(slight, slight[..., :7], np.ones(2))
     assert 0.5e-4 < unseen < 3e-4  # it is told all the same
@@ -214,7 +214,7 @@ def test_the_page_draws_the_stretch(path, tmp_path):
 
 def test_a_picture_shows_the_stretch(path, monkeypatch):
     """The box that the ray caster is given has the corners of the file."""
-    from simcli.view.pictures import render, stage
+    from simcli.view import render, stage
 
     with simcli.open(path) as run:
         subject, moments = subject_of_run(run, [0]), Moments(subject_of_run(run, [0]))

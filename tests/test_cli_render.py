@@ -24,12 +24,11 @@ from simcli.cli import process as cli_process
 from simcli.errors import Exit
 from simcli.kernels.rays.solids import Solids
 from simcli.records.reading.reader import open_trajectory
+from simcli.view import images
+from simcli.view import render as render_of_view
+from simcli.view import render as render_page
 from simcli.view.motion import RecordedMotion
-from simcli.view.pictures import images
-from simcli.view.pictures import render as render_of_view
-from simcli.view.pictures import render as render_page
-from simcli.view.pictures.moments import Moments, between
-from simcli.view.pictures.render import times_of_film
+from simcli.view.render import Moments, between, times_of_film
 from simcli.view.subject import subject_of_run
 
 SCENE = """

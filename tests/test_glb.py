@@ -28,9 +28,9 @@ from simcli.model.bodies.hull import convex_hull
 from simcli.model.bodies.mesh import mesh_properties, read_mesh
 from simcli.records.reading.reader import open_trajectory
 from simcli.spec import load_document, resolve
-from simcli.view.drawing.parts import HERE, UPRIGHT, Item
+from simcli.view.drawing.items import HERE, UPRIGHT, Item
+from simcli.view.drawing.solids import triangles_of
 from simcli.view.subject import subject_of_scene
-from simcli.view.tessellation import triangles_of
 
 FLOAT32 = 1e-6  # relative: numbers of glTF are float32
 SCENE = """

@@ -22,7 +22,7 @@ from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import model_arrays
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.shape import COLOURS, rgb
-from simcli.view.drawing import palette
+from simcli.view.drawing.items import of_body
 from simcli.view.drawing.scene import drawing_of
 from simcli.view.motion import bounds, camera_of
 from simcli.view.subject import subject_of_scene
@@ -118,7 +118,7 @@ contact: {enabled: false}
     np.testing.assert_allclose(rot.quat_rotate(np.array(rod.orientation), Z), [1, 0, 0], atol=1e-15)
     np.testing.assert_array_equal(flag.vertices, [[0, 0, 0], [2, 0, 0], [0, 2, 0]])
     assert (flag.body, flag.colour, flag.opacity) == (0, (1.0, 0.0, 0.0), 0.5)
-    assert (ball.size, ball.colour) == ((1.0, 2.0, 3.0), palette.of_body(1))
+    assert (ball.size, ball.colour) == ((1.0, 2.0, 3.0), of_body(1))
     assert items["floor"].position == (0.0, 0.0, 0.5)
     assert hills.kind == "mesh"
     np.testing.assert_allclose(sorted(hills.vertices[:, 2]), [0.0, 0.5, 1.0, 1.5])
@@ -126,7 +126,7 @@ contact: {enabled: false}
 
 
 def test_bodies_keep_their_colours_which_differ():
-    colours = [palette.of_body(k) for k in range(-1, 21)]
+    colours = [of_body(k) for k in range(-1, 21)]
     assert len(set(colours)) == len(colours)
     assert all(0.0 <= value <= 1.0 for colour in colours for value in colour)
     document = scene(BAR % ("", "generalized") + "batch: {vary: {bodies.crank.mass: {grid: [1, 2]}}}\n")

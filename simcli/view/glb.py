@@ -23,11 +23,10 @@ from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
-from simcli.view.drawing.parts import HERE, UPRIGHT, Drawing, Item, Strand
-from simcli.view.motion import RecordedMotion, bounds
-from simcli.view.stretch import RIGID, SEEN_STRETCH, UNMOVED, WHOLE, carried, strain, without_stretch
+from simcli.view.drawing.items import HERE, UPRIGHT, Drawing, Item, Strand
+from simcli.view.drawing.solids import triangles_of
+from simcli.view.motion import RIGID, SEEN_STRETCH, UNMOVED, WHOLE, RecordedMotion, bounds, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run
-from simcli.view.tessellation import triangles_of
 
 MAGIC, _VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
 MOST_GLB_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits

@@ -18,7 +18,7 @@ from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.base.scene_files import HeldPath
 from simcli.spec.document.overrides import Override
-from simcli.view.drawing.parts import Drawing
+from simcli.view.drawing.items import Drawing
 from simcli.view.drawing.scene import drawing_of, drawing_of_run
 from simcli.view.motion import RecordedMotion, motion_of_model, motion_of_run
 

@@ -13,7 +13,7 @@ from simcli.cli.options import FilePath, JsonFlag, ReplaceForeign, WorldList, ou
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.view.pictures.render import Look, Shooting
+    from simcli.view.render import Look, Shooting
 
 FPS, _SPEED, MOST_FPS = 30.0, 1.0, 240.0
 LEAST_EDGE, MOST_EDGE = 16, 8192  # pixels
@@ -62,8 +62,8 @@ def render(
     Example: simcli render outputs/batch.h5 -o batch.png --world 0-8 --strobe 10
     """
     from simcli.records.drafts import claim_path
-    from simcli.view.pictures.images import check_picture_suffix, is_film
-    from simcli.view.pictures.render import Look
+    from simcli.view.images import check_picture_suffix, is_film
+    from simcli.view.render import Look
 
     target = output or file.with_suffix(".png")
     check_picture_suffix(target)
@@ -119,8 +119,8 @@ def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict
     """Write the picture or film; gives what is said of it."""
     from simcli.cli.progress import fraction_shown
     from simcli.records.reading.reader import open_trajectory
-    from simcli.view.pictures.images import is_film
-    from simcli.view.pictures.render import shooting_of
+    from simcli.view.images import is_film
+    from simcli.view.render import shooting_of
     from simcli.view.subject import subject_of_run
 
     with open_trajectory(file) as run:
@@ -137,7 +137,7 @@ def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict
 def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
     import numpy as np
 
-    from simcli.view.pictures.images import write_picture
+    from simcli.view.images import write_picture
 
     begin, end = float(shooting.moments.time[0]), given["time"]
     if given["strobe"]:
@@ -152,8 +152,8 @@ def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dic
 
 
 def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
-    from simcli.view.pictures.images import check_film, write_film
-    from simcli.view.pictures.render import times_of_film
+    from simcli.view.images import check_film, write_film
+    from simcli.view.render import times_of_film
 
     rate = Fraction(given["fps"] or FPS).limit_denominator(1001)
     begin, end = float(shooting.moments.time[0]), float(shooting.moments.time[-1])

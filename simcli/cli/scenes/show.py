@@ -81,8 +81,8 @@ def _look(output: Path | None, camera: str, size: str):
             if value:
                 raise UsageError(f"{option} is of a picture: name it with -o")
         return None
-    from simcli.view.pictures.images import check_picture_suffix, is_film
-    from simcli.view.pictures.render import Look
+    from simcli.view.images import check_picture_suffix, is_film
+    from simcli.view.render import Look
 
     check_picture_suffix(output)
     if is_film(output):
@@ -92,8 +92,8 @@ def _look(output: Path | None, camera: str, size: str):
 
 def _draw(document, spec, output: Path, look, force: bool) -> None:
     from simcli.records.drafts import claim_path
-    from simcli.view.pictures.images import write_picture
-    from simcli.view.pictures.render import start_picture
+    from simcli.view.images import write_picture
+    from simcli.view.render import start_picture
     from simcli.view.subject import ViewSubject
 
     claim_path(output, force, document.inputs)

@@ -9,9 +9,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables.model import WORLD, JointKind
-from simcli.view.drawing import palette
-from simcli.view.drawing.parts import HERE, UPRIGHT, Item
-from simcli.view.drawing.tables import DrawingTables
+from simcli.view.drawing import items
+from simcli.view.drawing.drawing_tables import DrawingTables
+from simcli.view.drawing.items import HERE, UPRIGHT, Item
 
 _Array = np.ndarray
 _SAME = 1e-6  # of the unit: points nearer than this are one
@@ -64,7 +64,7 @@ def unit_of(tables: DrawingTables, nodes: list[_Array], solids: list[Item]) -> f
     return float(np.median(lengths)) if lengths else 1.0
 
 
-def links(tables: DrawingTables, b: int, points: _Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
+def links(tables: DrawingTables, b: int, points: _Array, unit: float, colour: items.Colour, opacity: float) -> list[Item]:
     """Bars of a body without shapes, between its points; what stands for its inertia if there are none.
 
     Args:
@@ -189,7 +189,7 @@ def _edges(tables: DrawingTables, b: int) -> tuple[_Array, _Array]:
 
 def masses(tables: DrawingTables, unit: float) -> list[Item]:
     """Centres of mass."""
-    return [Item(name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, palette.MASS, layer="mass",
+    return [Item(name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, items.MASS, layer="mass",
                  shown=False) for b, name in enumerate(tables.names("body"))]  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def frames(tables: DrawingTables, unit: float) -> list[Item]:
     return [Item(name, b, "cylinder", (radius, length), _tuple(0.5 * length * axis), along(axis), colour, layer="frame",
                  shown=False)
             for b, name in enumerate(("world", *tables.names("body")), start=WORLD)
-            for axis, colour in zip(np.eye(3), palette.AXIS_COLOURS, strict=True)]  # fmt: skip
+            for axis, colour in zip(np.eye(3), items.AXIS_COLOURS, strict=True)]  # fmt: skip
 
 
 def along(axis: _Array) -> tuple[float, ...]:

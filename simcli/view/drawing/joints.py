@@ -9,10 +9,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables.model import WORLD, JointKind
-from simcli.view.drawing import palette
+from simcli.view.drawing import items
+from simcli.view.drawing.drawing_tables import DrawingTables, JointRow
 from simcli.view.drawing.glyphs import along
-from simcli.view.drawing.parts import UPRIGHT, Item, Strand
-from simcli.view.drawing.tables import DrawingTables, JointRow
+from simcli.view.drawing.items import UPRIGHT, Item, Strand
 
 _Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
@@ -22,7 +22,7 @@ _NONE = {*POSES, *SLOTTED, JointKind.FIXED}
 _BALLS = {*QUATERNIONS} - {*POSES}
 
 
-def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: bool) -> Iterator[Item]:
+def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool) -> Iterator[Item]:
     """Items of one joint.
 
     Args:
@@ -35,7 +35,7 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
     if joint.kind in _NONE:
         return
 
-    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: _Array, shift: float, paint: palette.Colour) -> Item:
+    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: _Array, shift: float, paint: items.Colour) -> Item:
         """An item on the parent's or the child's anchor, along an axis of the parent's anchor frame."""
         anchor, body = (joint.X_c, joint.child) if is_child else (joint.X_p, joint.parent)
         pose = rot.pose_compose(anchor, np.array((*(shift * axis), *along(axis))))
@@ -44,7 +44,7 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
 
     if joint.kind in _BALLS or not len(joint.linear) + len(joint.angular):
         anchor = joint.X_p
-        yield Item(joint.name, joint.parent, "sphere", (1.25 * r,), tuple(anchor[:3].tolist()), UPRIGHT, palette.METAL,
+        yield Item(joint.name, joint.parent, "sphere", (1.25 * r,), tuple(anchor[:3].tolist()), UPRIGHT, items.METAL,
                    layer="joint", shown=shown)  # fmt: skip
         return
     slides = len(joint.linear) > 0
@@ -54,10 +54,10 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
         yield on(True, "box", (1.9 * r, 1.9 * r, 2.8 * r), joint.linear[0], 0.0, colour)
     for k, axis in enumerate(joint.angular):
         is_child = k > 0 or slides
-        yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, palette.METAL)
-        yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, palette.PIN)
+        yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, items.METAL)
+        yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, items.PIN)
     for axis in joint.angular:
-        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, palette.AXIS_COLOUR)
+        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, items.AXIS_COLOUR)
         yield replace(line, layer="axis", shown=False)
     if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
         yield _foot(on, joint, joint.angular[0], r)
@@ -71,19 +71,19 @@ def _rail(on, joint: JointRow, k: int, axis: _Array, unit: float, r: float) -> I
     else:
         length, middle = RAIL * unit, 0.0
     if joint.kind != JointKind.PLANAR:
-        yield on(False, "cylinder", (0.32 * r, length), axis, middle, palette.METAL)
+        yield on(False, "cylinder", (0.32 * r, length), axis, middle, items.METAL)
 
 
 def _foot(on, joint: JointRow, axis: _Array, r: float) -> Item:
     """The plate by which a bearing is fixed to the world, behind it as cameras look, or below."""
     world = rot.quat_rotate(joint.X_p[3:], axis)
     behind = np.sign(float(world @ np.array((-0.6, 0.8, -0.9)))) or 1.0
-    return on(False, "cylinder", (1.9 * r, 0.4 * r), axis, behind * 1.55 * r, palette.FIXED)
+    return on(False, "cylinder", (1.9 * r, 0.4 * r), axis, behind * 1.55 * r, items.FIXED)
 
 
 def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
     """Distance joints, cables, springs and bushings."""
-    kinds = {JointKind.DISTANCE: ("rod", 0.3, palette.METAL), JointKind.CABLE: ("cable", 0.25, palette.METAL)}
+    kinds = {JointKind.DISTANCE: ("rod", 0.3, items.METAL), JointKind.CABLE: ("cable", 0.25, items.METAL)}
     for joint in tables.joints():
         if joint.kind in kinds:
             kind, radius, colour = kinds[joint.kind]
@@ -99,7 +99,7 @@ def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
     for kind, name, bodies, points in rows:
         if min(bodies) >= WORLD:
             ends, radius = tuple(tuple(point.tolist()) for point in points), {"spring": 0.8, "cable": 0.25}[kind]
-            yield Strand(name, kind, tuple(map(int, bodies)), ends, radius * RADIUS * unit, palette.SPRING, "spring")
+            yield Strand(name, kind, tuple(map(int, bodies)), ends, radius * RADIUS * unit, items.SPRING, "spring")
 
 
 def path_of_spring(tables: DrawingTables, k: int) -> list[tuple[int, _Array]]:

@@ -8,11 +8,11 @@ from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import BodyLookSpec, rgb
+from simcli.view.drawing.drawing_tables import DrawingTables, JointRow, tables_of, tables_of_run
 from simcli.view.drawing.glyphs import frames, links, masses, nodes_of, unit_of
+from simcli.view.drawing.items import Drawing, Item, Viewpoint
 from simcli.view.drawing.joints import joint_items, strands
-from simcli.view.drawing.parts import Drawing, Item, Viewpoint
 from simcli.view.drawing.solids import colour_of_shape, solids
-from simcli.view.drawing.tables import DrawingTables, JointRow, tables_of, tables_of_run
 
 _NO_LOOK = BodyLookSpec()
 

@@ -1,14 +1,21 @@
-"""What a page holds, as JSON: chunks of frames, and the scene around them. The page reads it in page/source/data.js."""
+"""What a page holds, as JSON: chunks of frames, and the scene around them. The page reads it in page/source/data.js.
+
+One HTML file holds everything: this content, and the program that shows it.
+"""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from typing import TextIO
 
 import numpy as np
 
 from simcli import __version__
-from simcli.view.drawing.parts import Drawing, Item
-from simcli.view.motion import ASPECT, Extent, camera_of
+from simcli.records.drafts import PAGE_TAG
+from simcli.view.drawing.items import Drawing, Item
+from simcli.view.motion import ASPECT, SEEN_STRETCH, Extent, camera_of, strain
 from simcli.view.page.curves import CurveGroup, values_of
 from simcli.view.page.quantised import (
     N_BYTES,
@@ -20,8 +27,7 @@ from simcli.view.page.quantised import (
     unpack,
     unpack_stretch,
 )
-from simcli.view.stretch import SEEN_STRETCH, strain
-from simcli.view.subject import ViewSubject
+from simcli.view.subject import ViewSubject, dumped
 
 _Array = np.ndarray
 MAX_EVENTS = 400  # on the time line, the gravest first
@@ -269,3 +275,37 @@ def short(name: str) -> str:
 def finite(value: float) -> float | None:
     """A number, or None where JSON has none."""
     return value if np.isfinite(value) else None
+
+
+# Nothing is loaded from anywhere; a page of a run that goes on asks its own server for frames.
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src {}"
+BUNDLE = "page/bundled/view.js"
+
+
+def bundle() -> str:
+    """The program of the page, one file made of page/source."""
+    return files("simcli.view").joinpath(BUNDLE).read_text(encoding="ascii")
+
+
+def write_page(content: Content, view: dict, stream: TextIO, live: bool = False,
+               done: Callable[[int], None] = lambda frames: None) -> None:  # fmt: skip
+    """Write a page.
+
+    Args:
+        content: of it; its frames are read now.
+        view: as of `Content.head`.
+        stream: receives the text.
+        live: whether the page asks for more frames.
+        done: called with the number of frames that are written.
+    """
+    title = escape(content.subject.spec.name or content.subject.path.stem)
+    policy = POLICY.format("'self'" if live else "'none'")
+    stream.write(f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{PAGE_TAG}\n<title>{title}</title>\n'
+                 f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+                 f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+                 '<link rel="icon" href="data:,">\n</head>\n<body>\n')  # fmt: skip
+    stream.write('<script type="application/json" id="scene">{"chunks":[')
+    for k, chunk in enumerate(content.chunks()):
+        stream.write("," * bool(k) + dumped(chunk))
+        done(content.n_frames)
+    stream.write(f'],{dumped(content.head(view, live))[1:]}</script>\n<script>{bundle()}</script>\n</body>\n</html>\n')

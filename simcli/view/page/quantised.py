@@ -8,7 +8,7 @@ each. The page reads them in source/data.js.
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.view.stretch import RIGID, SEEN_STRETCH, UNMOVED, is_stretched, strain
+from simcli.view.motion import RIGID, SEEN_STRETCH, UNMOVED, is_stretched, strain
 
 _Array = np.ndarray
 _LEVELS = 65535  # of a position
