@@ -14,10 +14,10 @@ from simcli.errors import FileError, SceneError, SimulationError, UsageError
 from simcli.search.fits.data import Log, read_log
 from simcli.search.fits.fitting import fit_log
 from simcli.search.fits.free_numbers import FreeNumber
+from simcli.search.fits.residuals import stencil_at
 from simcli.search.fits.statistics import statistics_of
 from simcli.search.intervals import Interval
-from simcli.search.roots import find_crossings
-from simcli.search.stencil import stencil_at
+from simcli.search.solving import find_crossings
 
 optimize = pytest.importorskip("scipy.optimize")
 TIME = np.linspace(0.0, 2.0, 41)

@@ -105,10 +105,9 @@ def fit(
     """  # fmt: skip
     from simcli.pipeline import build_model
     from simcli.search.batches import Batches, claim_scene
-    from simcli.search.fits.clock import read_offset, within_run
     from simcli.search.fits.data import read_log
     from simcli.search.fits.fitting import fit_scene
-    from simcli.search.fits.free_numbers import free_numbers
+    from simcli.search.fits.free_numbers import free_numbers, read_offset, within_run
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
     document, spec = read_single(scene, sets, "fit")
@@ -154,7 +153,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...], force: bool) -> None:
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
     from simcli.analysis.export.plot import save_figure
-    from simcli.search.fits.fit_picture import draw_fit
+    from simcli.search.fits.fitting import draw_fit
 
     save_figure(draw_fit(found, title), plot)
     console.say(f"wrote {plot}")

@@ -2,8 +2,11 @@
 
     min over x of sum ((y(x) - data) / sigma)^2
 
-Every trial point is run with its neighbours in one batch of 2 P + 1 worlds (`stencil`), so that a step that is taken has its
-Jacobian already. Steps are those of the trust region method of scipy (Branch, Coleman and Li, 1999), which keeps bounds.
+Every trial point is run with its neighbours in one batch of 2 P + 1 worlds (`residuals.stencil_at`), so that a step that is
+taken has its Jacobian already. Steps are those of the trust region method of scipy (Branch, Coleman and Li, 1999), which
+keeps bounds.
+
+The picture of a fit has data and run above, residuals below, for each column. It needs matplotlib, the extra `plot`.
 """
 
 from collections import Counter
@@ -15,9 +18,8 @@ import numpy as np
 
 from simcli.errors import SimulationError, UsageError, install_hint
 from simcli.search.batches import Batches
-from simcli.search.fits.clock import TIME_OFFSET
 from simcli.search.fits.data import Log
-from simcli.search.fits.free_numbers import FreeNumber
+from simcli.search.fits.free_numbers import TIME_OFFSET, FreeNumber
 from simcli.search.fits.residuals import LEAST_SIZE, PointRun, Residuals, runner
 from simcli.search.fits.series import output_sets, rhythm_of, spreads
 from simcli.search.fits.statistics import Statistics, statistics_of, without_undetermined
@@ -201,3 +203,48 @@ def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[FreeNumber], l
         sets = (*batches.sets, *output_sets(log, replace(rhythm, end=spec.run.duration)))
     batches = replace(batches, sets=sets)
     return fit_log(runner(batches, log, rhythm, offset is not None), free, log, iterations, tolerance, seen)
+
+
+PANEL = (8.0, 3.6)  # [inch], of one column
+HEIGHTS = (3, 1)  # of values and residuals
+MAX_COLUMNS = 8
+_DOT = 3.0  # [pt]
+
+
+def draw_fit(fit: Fit, title: str):
+    """Draw a fit.
+
+    Args:
+        fit: of a log.
+        title: shown above.
+
+    Returns:
+        A figure of matplotlib.
+
+    Raises:
+        UsageError: matplotlib is not installed, or there are too many columns.
+    """
+    from simcli.analysis.export.plot import new_figure
+
+    log, n = fit.log, len(fit.log.labels)
+    if n > MAX_COLUMNS:
+        raise UsageError(f"--plot: {n} columns in one picture; at most {MAX_COLUMNS}: take fewer with -c")
+    figure = new_figure(PANEL[0], PANEL[1] * n, title)
+    panels = figure.subplots(2 * n, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": HEIGHTS * n})[:, 0]
+    order = np.argsort(log.time, kind="stable")
+    time = log.time[order]
+    for k, (label, unit) in enumerate(zip(log.labels, log.units, strict=True)):
+        above, below = panels[2 * k], panels[2 * k + 1]
+        above.plot(time, log.values[order, k], "o", markersize=_DOT, color="C0", label="data")
+        above.plot(time, fit.fitted[order, k], "-", linewidth=1.0, color="C1", label="fit")
+        above.set_ylabel(f"{label}\n[{unit or '1'}]")
+        above.legend(fontsize="small")
+        below.plot(time, fit.residual[order, k], "o", markersize=_DOT, color="C0")
+        if fit.absolute:
+            below.fill_between(time, -fit.sigma[order, k], fit.sigma[order, k], color="C1", alpha=0.2, linewidth=0.0)
+        below.axhline(0.0, color="C1", linewidth=0.8)
+        below.set_ylabel("residual")
+        for panel in (above, below):
+            panel.grid(True, linewidth=0.3)
+    panels[-1].set_xlabel("time [s]")
+    return figure
