@@ -2,13 +2,6 @@
 
 Comes in: a `Request` (what was asked for on the command line or from Python). Goes out: an `Outcome` and the HDF5 file.
 Never found here: physics, printing, signals. Who watches a run gives a function that sees every `Tick` and says stop.
-
-    scenes       a scene to its meaning, and to numbers
-    preparation  what is known of a run before any device starts: its scene, its schedule, its output
-    trust        worlds that came to their end, but are not to be trusted
-    stepping     a run block by block, and what of its events is told
-    execution    a run: start the device, step, record, judge
-    sub_batches  a run whose worlds do not fit in the memory of its device at once
 """
 
 from simcli.job import Job, Outcome, Request, Schedule, Tick, keep_going
