@@ -18,7 +18,7 @@ from simcli import rotations as rot
 from simcli.errors import DeviceMemoryError, Fault, OutputError, SceneError, SimcliError, UsageError, Where
 from simcli.model.forms import natural_coordinates as con
 from simcli.model.forms.natural_coordinates import Basis
-from simcli.simulation.given import fitting_numbers
+from simcli.simulation.starts import fitting_numbers
 from simcli.sweeps import in_python
 
 ENERGY = 1e-12  # relative, issue 4

@@ -24,8 +24,7 @@ from simcli.records.contents.measures import ErrorEstimate, Measure
 from simcli.records.contents.provenance import Provenance
 from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities
 from simcli.records.reading.series import Column
-from simcli.simulation.recording import OpenRecording
-from simcli.simulation.saved import Snapshot
+from simcli.simulation.recording import OpenRecording, Snapshot
 from simcli.sweeps.sweep_options import Standing
 
 pytestmark = pytest.mark.full

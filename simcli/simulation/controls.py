@@ -13,7 +13,7 @@ from simcli.kernels.device.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import SignalKind
-from simcli.simulation.given import NOT_LENT, fitting_numbers, spread_of
+from simcli.simulation.starts import NOT_LENT, fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 

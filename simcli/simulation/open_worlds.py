@@ -18,13 +18,11 @@ from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among
 from simcli.simulation.controls import Controls, joints_with_drives, known_joints
-from simcli.simulation.given import fitting_numbers, mask_of_worlds, spread_of
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
-from simcli.simulation.recording import TOLD, OpenRecording
-from simcli.simulation.saved import Snapshot, facts_of_job
-from simcli.simulation.starts import Starts, gives_all
+from simcli.simulation.recording import TOLD, OpenRecording, Snapshot, facts_of_job
+from simcli.simulation.starts import Starts, fitting_numbers, gives_all, mask_of_worlds, spread_of
 from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.base.channel_names import canonical

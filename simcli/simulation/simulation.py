@@ -9,11 +9,9 @@ import numpy as np
 
 from simcli.arguments import by_name, flag_given, path_given, text_given, whole_number
 from simcli.errors import UsageError
-from simcli.simulation.given import mask_of_worlds
 from simcli.simulation.open_worlds import OpenWorlds
-from simcli.simulation.recording import OpenRecording
-from simcli.simulation.saved import Snapshot, read_snapshot, write_snapshot
-from simcli.simulation.starts import is_state
+from simcli.simulation.recording import OpenRecording, Snapshot, read_snapshot, write_snapshot
+from simcli.simulation.starts import is_state, mask_of_worlds
 from simcli.solvers.run.host_copy import view_of
 
 if TYPE_CHECKING:
