@@ -197,7 +197,7 @@ def test_a_command_imports_no_other_command(folder):
         "print(*sorted(name for name in sys.modules if name.startswith('simcli.cli.')))\n"
     )
     loaded = set(python(code, cwd=folder).splitlines()[-1].split())
-    assert {f"simcli.cli.{name}" for name in ("bench.bench", "runs.run", "results.plot", "scenes.doctor")} & loaded == set()
+    assert {f"simcli.cli.{name}" for name in ("runs.bench", "runs.run", "results.plot", "scenes.doctor")} & loaded == set()
 
 
 def test_check_makes_the_validators_of_what_is_written_only(folder):

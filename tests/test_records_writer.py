@@ -378,7 +378,7 @@ def test_wrong_status_is_refused(tmp_path):
 
 def test_neither_the_recorder_nor_what_feeds_it_needs_more_than_its_own():
     code = "import sys, simcli.records.{}; print(*sorted({{'taichi', 'xarray', 'h5py', 'pydantic'}} & set(sys.modules)))"
-    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "resume.continuation": "",
+    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "writing.continuation": "",
               "reading.reader": "h5py"}  # fmt: skip
     for module, expected in needed.items():
         done = subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True)

@@ -240,7 +240,7 @@ def _expected_of_worlds(job: Job) -> list:
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
-    """What must be the same for a run to go on to the same bytes, see `records.resume.checkpoint`."""
+    """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions
     from simcli.source_digest import code_digest
 

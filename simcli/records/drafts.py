@@ -126,7 +126,7 @@ def claim_path(path: Path, force: bool = False, inputs: Iterable[Path] = (), opt
 
     Args:
         path: where a file will be written; `-` is stdout, where nothing stands.
-        force: whether it may be replaced; what bears our mark (marks.py) always may. Pipes and devices are not replaced.
+        force: whether it may be replaced; what bears our mark always may. Pipes and devices are not replaced.
         inputs: files that are read, see `refuse_overwrite`.
         option: which names the path.
         seeks: whether its format goes back to what was written, which no pipe or device can.

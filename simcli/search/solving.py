@@ -263,6 +263,6 @@ def target_value(text: str, quantity: Quantity) -> float:
 
 
 def solve_for(interval: Interval, quantity: Quantity, target: float, n_points: int, tolerance: float, seen) -> Solved:
-    """Find all places where a quantity takes a value; see `roots.find_crossings`."""
+    """Find all places where a quantity takes a value; see `find_crossings`."""
     found = find_crossings(lambda x: quantity(x[:, None]), interval, target, n_points, tolerance, seen)
     return Solved(interval, quantity, target, found)

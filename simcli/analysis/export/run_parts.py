@@ -1,4 +1,4 @@
-"""Which parts of runs make a new one: what is asked for, checked, and handed to `records.reading.parts_file`."""
+"""Which parts of runs make a new one: what is asked for, checked, and handed to `records.writing.parts_file`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -148,7 +148,7 @@ class CsvWriter:
 
     Args:
         path: of the file. What stands there is replaced: whether it may be is the caller's decision.
-        fields: names of `records.reading.results.FIELDS`, in order.
+        fields: names of `records.contents.results.FIELDS`, in order.
         axes: of the model.
         with_time: write the time of each state.
         with_world: write the world of each state.

@@ -1,8 +1,8 @@
 """Tasks of the commands: states in, results out, by the rigid-body algorithms of the kernels. What all of them share.
 
-    Forward       poses and twists of bodies, named points (kinematic_tasks.py)
+    Forward       poses and twists of bodies, named points (rigid_body_tasks.py)
     Inverse       joint coordinates and rates nearest to poses and twists, and how far these are from what they say
-    Efforts       efforts that a motion needs (dynamic_tasks.py)
+    Efforts       efforts that a motion needs (rigid_body_tasks.py)
     Matrix        M(q)
     Jacobians     J(q)
 
@@ -42,7 +42,7 @@ class Task(Protocol):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Fields that it takes, names of `records.reading.results.FIELDS`."""
+        """Fields that it takes, names of `records.contents.results.FIELDS`."""
         ...
 
     @property

@@ -38,7 +38,7 @@ class Name:
     Attributes:
         label: its name.
         unit: of its numbers; "" if it is none of one dimension.
-        field: where the numbers belong, a name of `records.reading.results.FIELDS`.
+        field: where the numbers belong, a name of `records.contents.results.FIELDS`.
         index: place in the field, flattened.
     """
 

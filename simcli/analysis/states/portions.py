@@ -26,7 +26,7 @@ class States:
         time: [s], (N,), NaN where unknown.
         world: (N,), world of the batch.
         frame: (N,), frame of the run, or row of the table.
-        values: field to array (N, ...), names and layouts of `records.reading.results.FIELDS`.
+        values: field to array (N, ...), names and layouts of `records.contents.results.FIELDS`.
     """
 
     time: _Array

@@ -134,7 +134,7 @@ class WorldTable:
         return replace(self, columns=kept)
 
     def where(self, condition: str) -> "WorldTable":
-        """The rows that meet a condition of `analysis.conditions`.
+        """The rows that meet a condition of `conditions`.
 
         Raises:
             UsageError: it is none.

@@ -43,12 +43,12 @@ class _Format(NamedTuple):
 
 
 FORMATS = (
-    _Format(".csv", "CSV", "analysis.export.csv_text:write"),
-    _Format(".parquet", "Parquet", "analysis.export.parquet:write", seeks=True),
-    _Format(".npz", "arrays of numpy", "analysis.export.npz:write", seeks=True),
-    _Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
-    _Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
-    _Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
+    _Format(".csv", "CSV", "analysis.export.text_files:write_channels_csv"),
+    _Format(".parquet", "Parquet", "analysis.export.binary_files:write_parquet", seeks=True),
+    _Format(".npz", "arrays of numpy", "analysis.export.binary_files:write_npz", seeks=True),
+    _Format(".jsonl", "JSON Lines", "analysis.export.text_files:write_json_lines"),
+    _Format(".sto", "storage of OpenSim", "analysis.export.text_files:write_opensim", takes_worlds=False),
+    _Format(".mot", "joint coordinates for OpenSim", "analysis.export.text_files:write_motion", takes_worlds=False),
     _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False,
             has_folder=True),
     _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),

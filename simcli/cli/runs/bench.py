@@ -18,8 +18,6 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.cli.runs import bench_scenes
-from simcli.cli.runs import bench_scenes as bench_contact
-from simcli.cli.runs import bench_scenes as bench_cubes
 from simcli.cli.runs.bench_work import BenchRow, BenchStates, BenchWork, Runs
 from simcli.errors import Exit
 
@@ -166,13 +164,13 @@ def bench(
 def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: bool) -> int:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for row in bench_cubes.time_cubes(Path(folder), worlds, device, threads, sets):
+        for row in bench_scenes.time_cubes(Path(folder), worlds, device, threads, sets):
             rows.append(row)
             console.say(f"  {row['cubes']} cubes: {row['per_second']:.3g} steps/s, {row['iterations']:.2f} iterations")
     if json:
         console.emit("bench", {"rows": rows})
     else:
-        console.data(bench_cubes.table(rows))
+        console.data(bench_scenes.table(rows))
     return Exit.OK
 
 
@@ -211,9 +209,9 @@ def gain_line(threads: int, scene: str, writing: float, quiet: float | None = No
 def _scenes(scene: Path | None, task: BenchTask, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
     """Scenes to time, with the share of the duration of each and what is set in it."""
     if task is BenchTask.HUMANOID:
-        return [(scene or bench_contact.HUMANOID, 1.0, (*bench_contact.PUSHED, *more)) for more in ((), bench_contact.LOOSE)]
+        return [(scene or bench_scenes.HUMANOID, 1.0, (*bench_scenes.PUSHED, *more)) for more in ((), bench_scenes.LOOSE)]
     if scene or task is BenchTask.STACKS:
-        return [(scene or bench_contact.stacks(folder), 1.0, ())]
+        return [(scene or bench_scenes.stacks(folder), 1.0, ())]
     built_in = {BenchTask.FOURBAR: bench_scenes.four_bars, BenchTask.LARGE: bench_scenes.large}
     return [(path, share, ()) for path, share in built_in.get(task, bench_scenes.chains)(folder)]
 

@@ -1,7 +1,7 @@
 """Recorder: the file that a run writes, by a process of its own.
 
 A kernel of Taichi holds Python's lock for as long as it runs, so that a thread could not write beside it. The frames go
-through memory that both processes see (`ring`), what there is to say about them through pipes (`messages`).
+through memory that both processes see (`Ring`), what there is to say about them through pipes (`messages`).
 """
 
 import os

@@ -5,7 +5,7 @@
     hip                            the coordinate, as in .mot; hip.1 one of several
     joint.hip.q, energy.total      channels, as `simcli export` writes them
 
-Source: OpenSim's storage format, see `analysis.export.opensim`. Deviation: blanks part columns as tabs do.
+Source: OpenSim's storage format, see `analysis.export.text_files`. Deviation: blanks part columns as tabs do.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -38,13 +38,13 @@ def run_on_worker(task: str, files: dict[str, bytes] | None, version: str) -> by
     """Run a chunk on this worker.
 
     Args:
-        task: of `wire.task_text`.
+        task: of `contract.task_text`.
         files: to be fetched: the scene with its overrides and all that it needs, as of `Bundles.of`; the result comes
             back behind the answer. None where both share a folder.
         version: of the driver.
 
     Returns:
-        a line of JSON as of `wire.run_task`, and the result file if it is to be fetched.
+        a line of JSON as of `contract.run_task`, and the result file if it is to be fetched.
     """
     try:
         if (mine := own_version()) != version:
