@@ -15,7 +15,7 @@ from simcli.errors import Exit, SceneError, SimcliWarning, UsageError
 from simcli.model.unread import unread_paths, unread_sets
 from simcli.pipeline import build_model, read_scene
 from simcli.pipeline.scenes import build_run
-from simcli.search.fits.free_numbers import free_numbers
+from simcli.search.free_numbers import free_numbers
 from simcli.search.intervals import read_intervals, read_single
 from simcli.spec import resolve
 from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Override

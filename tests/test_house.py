@@ -61,11 +61,17 @@ FLOORS = {
 }
 # Folders of each room, from the bottom up; "." is the room's own, whose door takes part.
 FOLDER_FLOORS = {
+    "analysis": (".", "worlds", "states", "diff", "mechanics", "export", "rest"),
+    "cli": (".", "mechanics", "runs", "results", "search", "sweeps", "scenes"),
+    "exchange": ("source", "urdf", "mjcf", "sdf", "writing", "."),
     "kernels": ("language", "device", "collision", "complementarity", "articulation", "rows", "forces", "barrier",
                 "potentials", "rays", "."),
     "model": ("tables", "joints", "signals", "bodies", "forces", "constraints", "forms", "closure", "."),
-    "spec": ("base", "values", "schema", "lookup", "document", "faults", "expansion", "batches", "checks", "."),
+    "records": (".", "contents", "reading", "integrity", "writing"),
     "solvers": ("base", "rows", "impulses", "output", "tree", "natural", "affine", "run", "."),
+    "spec": ("base", "values", "schema", "lookup", "document", "faults", "expansion", "batches", "checks", "."),
+    "sweeps": ("records", "executors", "."),
+    "view": ("drawing", ".", "page"),
 }  # fmt: skip
 MOST_PACKAGES, MOST_MODULES = 75, 720
 # Stems in more than three rooms, each parallel on purpose.

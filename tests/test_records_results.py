@@ -36,8 +36,8 @@ from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
 from simcli.records.writing.writer import Recorder
 from simcli.search.batches import Batches
-from simcli.search.fits.data import Log
-from simcli.search.fits.series import Rhythm, numbers_at
+from simcli.search.fit_data import Log
+from simcli.search.fit_series import Rhythm, numbers_at
 from simcli.search.intervals import Interval
 from simcli.search.quantities import Measured
 

@@ -11,12 +11,12 @@ import pytest
 from support.tiny_model import tiny_model
 
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
-from simcli.search.fits.data import Log, read_log
-from simcli.search.fits.fitting import fit_log
-from simcli.search.fits.free_numbers import FreeNumber
-from simcli.search.fits.residuals import stencil_at
-from simcli.search.fits.statistics import statistics_of
+from simcli.search.fit_data import Log, read_log
+from simcli.search.fit_statistics import statistics_of
+from simcli.search.fitting import fit_log
+from simcli.search.free_numbers import FreeNumber
 from simcli.search.intervals import Interval
+from simcli.search.residuals import stencil_at
 from simcli.search.solving import find_crossings
 
 optimize = pytest.importorskip("scipy.optimize")

@@ -22,7 +22,7 @@ from simcli.cli.search.searching import (
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.search.fits.fitting import Fit
+    from simcli.search.fitting import Fit
 
 ITERATIONS, _TOLERANCE = 50, 1e-10
 ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which it is told
@@ -105,9 +105,9 @@ def fit(
     """  # fmt: skip
     from simcli.pipeline import build_model
     from simcli.search.batches import Batches, claim_scene
-    from simcli.search.fits.data import read_log
-    from simcli.search.fits.fitting import fit_scene
-    from simcli.search.fits.free_numbers import free_numbers, read_offset, within_run
+    from simcli.search.fit_data import read_log
+    from simcli.search.fitting import fit_scene
+    from simcli.search.free_numbers import free_numbers, read_offset, within_run
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
     document, spec = read_single(scene, sets, "fit")
@@ -153,7 +153,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...], force: bool) -> None:
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
     from simcli.analysis.export.plot import save_figure
-    from simcli.search.fits.fitting import draw_fit
+    from simcli.search.fitting import draw_fit
 
     save_figure(draw_fit(found, title), plot)
     console.say(f"wrote {plot}")
@@ -211,7 +211,7 @@ def _relative_residual(found: "Fit") -> float:
     """Smallest residual or standard deviation of a column, relative to its spread."""
     import numpy as np
 
-    from simcli.search.fits.series import spreads
+    from simcli.search.fit_series import spreads
 
     size = np.nanmin(found.sigma, axis=0) if found.absolute else found.rms
     return (size / spreads(found.log.values)).min()

@@ -18,11 +18,11 @@ import numpy as np
 
 from simcli.errors import SimulationError, UsageError, install_hint
 from simcli.search.batches import Batches
-from simcli.search.fits.data import Log
-from simcli.search.fits.free_numbers import TIME_OFFSET, FreeNumber
-from simcli.search.fits.residuals import LEAST_SIZE, PointRun, Residuals, runner
-from simcli.search.fits.series import output_sets, rhythm_of, spreads
-from simcli.search.fits.statistics import Statistics, statistics_of, without_undetermined
+from simcli.search.fit_data import Log
+from simcli.search.fit_series import output_sets, rhythm_of, spreads
+from simcli.search.fit_statistics import Statistics, statistics_of, without_undetermined
+from simcli.search.free_numbers import TIME_OFFSET, FreeNumber
+from simcli.search.residuals import LEAST_SIZE, PointRun, Residuals, runner
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec

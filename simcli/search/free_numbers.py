@@ -14,8 +14,8 @@ import numpy as np
 
 from simcli.errors import FileError, UsageError
 from simcli.search.batches import Batches
-from simcli.search.fits.data import Log
-from simcli.search.fits.series import ON_STEP
+from simcli.search.fit_data import Log
+from simcli.search.fit_series import ON_STEP
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
 from simcli.spec.base.nodes import parse_path
 from simcli.spec.values.units import UnitError, to_si

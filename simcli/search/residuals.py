@@ -15,9 +15,9 @@ import numpy as np
 
 from simcli.errors import SceneError
 from simcli.search.batches import Batches
-from simcli.search.fits.data import Log
-from simcli.search.fits.free_numbers import FreeNumber
-from simcli.search.fits.series import Rhythm, numbers_at
+from simcli.search.fit_data import Log
+from simcli.search.fit_series import Rhythm, numbers_at
+from simcli.search.free_numbers import FreeNumber
 from simcli.search.quantities import NOT_VALID
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from simcli.analysis.worlds.world_table import untrusted_worlds
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Status
-from simcli.search.fits.data import Log
+from simcli.search.fit_data import Log
 from simcli.spec.base.channel_names import is_on_demand
 from simcli.spec.document.overrides import SET, Override
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import FileError, UsageError
-from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of_header, unit_in_degrees
+from simcli.search.opensim_log import OPENSIM, OpenSimRows, channel_of_header, unit_in_degrees
 from simcli.spec.base.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.values.csv_tables import separator_of
