@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from support.process import simcli, told_here
@@ -72,6 +73,18 @@ def test_every_page_is_plain_text_that_fits(command, page):
             continue
         assert len(line) <= 100, line
         assert not line.startswith(("#", "```", "|")), line
+
+
+def test_the_page_of_the_house_ends_with_all_files(command):
+    house = Path(package.__file__).parent
+    listed = json.loads(command("docs", "house", "--json")[1])["markdown"]
+    for path in house.rglob("*.py"):
+        if path.name != "__init__.py":
+            first = path.read_text(encoding="utf-8").split("\n", 1)[0].strip('"')
+            assert f"- `{path.name}`: {first}" in listed, path
+        else:
+            assert f"### {path.parent.relative_to(house.parent).as_posix()}/" in listed, path
+
 
 
 @pytest.mark.parametrize("coloured", [False, True])

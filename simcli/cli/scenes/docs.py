@@ -11,6 +11,7 @@ from simcli.cli.options import JsonFlag, Replace, file_or_stdout, goes_to_stdout
 from simcli.errors import Exit, UsageError
 
 _SCENE = "scene"  # the page that is made from the schema
+_HOUSE = "house"  # the page behind which all files are listed
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
 READING_ORDER = (
@@ -20,7 +21,7 @@ READING_ORDER = (
     "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
     "modes", "devices", "speed",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
-    "house",
+    _HOUSE,
 )  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def _search(word: str, pages: dict[str, str], as_json: bool) -> None:
 def _text_of(topic: str, pages: dict[str, str]) -> str:
     """A page, or what the scene format and headings of pages have of a word."""
     if topic in pages:
-        return pages[topic]
+        return f"{pages[topic]}\n{_files()}" if topic == _HOUSE else pages[topic]
     try:
         return _of_a_key(topic, pages)
     except UsageError:
@@ -104,6 +105,25 @@ def _pages() -> dict[str, str]:
     pages = {**written, _SCENE: overview()}
     place = {name: k for k, name in enumerate(READING_ORDER)}
     return dict(sorted(pages.items(), key=lambda page: (place.get(page[0], len(place)), page[0])))
+
+
+def _files() -> str:
+    """Every file of the package, by folder, with the first line of what it says of itself."""
+    from pathlib import Path
+
+    import simcli
+
+    house, lines = Path(simcli.__file__).parent, ["## Files", ""]
+    for door in sorted(house.rglob("__init__.py"), key=lambda path: path.parts):
+        lines += ["", f"### {door.parent.relative_to(house.parent).as_posix()}/", "", _first_line(door), ""]
+        lines += [f"- `{path.name}`: {_first_line(path)}" for path in sorted(door.parent.glob("*.py")) if path != door]
+    return "\n".join([*lines, ""])
+
+
+def _first_line(path) -> str:
+    """The first line of a module's docstring, with which it begins."""
+    with open(path, encoding="utf-8") as file:
+        return file.readline().strip().strip('"')
 
 
 def _of_a_key(topic: str, pages: dict[str, str]) -> str:
