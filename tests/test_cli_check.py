@@ -4,8 +4,10 @@ Paths that nothing reads, judged by who reads them: refused wherever they vary, 
 """
 
 import json
+import os
 import re
 
+import h5py
 import pytest
 from support.analysis_files import record
 from support.process import python, simcli, simcli_apart
@@ -15,11 +17,17 @@ from simcli.errors import Exit, SceneError, SimcliWarning, UsageError
 from simcli.model.unread import unread_paths, unread_sets
 from simcli.pipeline import build_model, read_scene
 from simcli.pipeline.scenes import build_run
+from simcli.records.contents.provenance import sha256
 from simcli.search.free_numbers import free_numbers
 from simcli.search.intervals import read_intervals, read_single
-from simcli.spec import resolve
+from simcli.spec import document_of_text, load_held, resolve, resolved_yaml, warnings
+from simcli.spec.base.old_keys import OLD_KEYS
 from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Override
+from simcli.spec.document.renewal import renewed_text
+from simcli.spec.document.scene_file import HeldScene
 from simcli.spec.loading import load_document
+from simcli.spec.lookup.json_schema import scene_schema
+from simcli.spec.lookup.keys import parts_at
 from simcli.sweeps.records.plan import plan_of
 
 GOOD = """simcli: 1
@@ -457,3 +465,209 @@ def test_a_start_that_another_place_decides(scene, loser, winner):
 
 def told_of(scene, sets):
     return [line.split(":")[0].removeprefix("--set ") for line in unread_sets(*read_scene(scene, sets))]
+
+
+OLD_AND_NEW = [(*old.rpartition(".")[::2], new) for old, new in OLD_KEYS.items()]  # mapping, old name, new name
+TOUCHING = """\
+simcli: 1  # of contact
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  ball: {pose: {xyz: [0, 0, 1]}, shapes: {skin: {type: sphere, radius: 0.1, density: 1000}}}
+run: {duration: 1}
+"""
+OLD_SWEEP = """\
+sweep: 1
+scene: scene.yaml
+set: {"solver.contact.push_out_speed": 2}  # in all
+choices:
+  style: {hard: {solver.dt: 1 ms}, soft: {solver: {type: generalized, contact: {push_out_speed: 3}}}}
+  solver.contact.push_out: [0, 0.1]
+"""
+
+
+def nested(above, keys):
+    """A mapping at a dotted path, as text in one line."""
+    return ": {".join(above.split(".")) + f": {keys}" + "}" * above.count(".") + "\n"
+
+
+def meaning(folder, more, sets=(), text=TOUCHING):
+    """The resolved scene, and code, line and message of what is noted."""
+    (folder / "scene.yaml").write_text(text + more)
+    document = load_document(folder / "scene.yaml", sets)
+    spec = resolve(document)
+    return resolved_yaml(spec), [(one.code, one.severity, one.where.file, one.where.line, one.message, one.hint)
+                                 for one in warnings(document)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
+def test_an_old_key_means_the_new_one(tmp_path, above, old, new):
+    """Wherever it is written: in the scene, in what it includes, on the command line, as a path or in a mapping."""
+    plain, none = meaning(tmp_path, nested(above, f"{{{new}: 0.75}}"))
+    assert none == []
+    assert f"{new}: 0.75" in plain
+    text, ((*note, message, hint),) = meaning(tmp_path, nested(above, f"{{{old}: 0.75}}"))
+    path = str(tmp_path / "scene.yaml")
+    assert (text, note, message) == (plain, ["SC209", "note", path, 6], f"`{old}` is the old name of `{new}`")
+    assert hint == f"write `{new}`, or let `simcli check --fix {path}` do it"
+    for given in (f"{above}.{old}=0.75", f"{above}={{{old}: 0.75}}"):
+        text, ((*note, _, hint),) = meaning(tmp_path, nested(above, f"{{{new}: 0.5}}"), [given])
+        assert (text, note) == (plain, ["SC209", "note", "--set", 1])
+        assert new in hint
+    (tmp_path / "part.yaml").write_text(nested(above, f"{{{old}: 0.75}}"))
+    text, ((*note, _, _),) = meaning(tmp_path, "include: part.yaml\n")
+    assert (text, note) == (plain, ["SC209", "note", str(tmp_path / "part.yaml"), 1])
+    (tmp_path / "part.yaml").write_text(nested(above, f"{{{old}: 0.5}}"))
+    assert meaning(tmp_path, "include: part.yaml\n" + nested(above, f"{{{new}: 0.75}}"))[0] == plain
+    stored = document_of_text(TOUCHING + nested(above, f"{{{old}: 0.75}}"), "scene.yaml")
+    assert (resolved_yaml(resolve(stored)), warnings(stored)) == (plain, [])
+    held = load_held(HeldScene((("scene.yaml", TOUCHING),), {}, (Override(SET, f"{above}.{old}=0.75"),), None), "run.h5")
+    assert (resolved_yaml(resolve(held)), warnings(held)) == (plain, [])
+    assert renewed_text(plain.replace(new, old))[0] == plain
+
+
+@pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
+def test_an_old_key_beside_the_new_one_is_refused(tmp_path, above, old, new):
+    vary = f"batch: {{vary: {{{above}.{old}: {{grid: [1]}}, {above}.{new}: {{grid: [1]}}}}}}\n"
+    for text, place, sets in ((nested(above, f"{{{new}: 0.5, {old}: 0.75}}"), ("scene.yaml", 6), []),
+                              ("", ("--set", 1), [f"{above}={{{old}: 0.75, {new}: 0.5}}"]),
+                              (vary, ("scene.yaml", 6), [])):  # fmt: skip
+        (tmp_path / "scene.yaml").write_text(TOUCHING + text)
+        with pytest.raises(SceneError) as caught:
+            resolve(load_document(tmp_path / "scene.yaml", sets))
+        (fault,) = caught.value.faults
+        assert (fault.code, fault.where.file.rpartition("/")[2], fault.where.line) == ("SC207", *place)
+        assert f"{old}`" in fault.message
+        assert f"{new}`" in fault.hint
+
+
+@pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
+def test_an_old_key_varies_as_little_as_the_new_one(tmp_path, above, old, new):
+    """Whose draws would be others under another name."""
+    (tmp_path / "scene.yaml").write_text(TOUCHING)
+    for name in (old, new):
+        with pytest.raises(SceneError) as caught:
+            resolve(load_document(tmp_path / "scene.yaml", [Override(VARY, f"{above}.{name}=uniform(0, 1)")]))
+        assert [one.code for one in caught.value.faults] == ["SC317"]
+
+
+@pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
+def test_the_schema_has_old_keys_as_deprecated(above, old, new):
+    definitions = scene_schema()["definitions"]
+    parts = [one.__name__ for one in parts_at(tuple(above.split("."))) if new in one.model_fields]
+    assert parts
+    for part in parts:
+        keys = definitions[part]["properties"]
+        assert "deprecated" not in keys[new]
+        assert keys[old] == {**keys[new], "deprecated": True, "description": f"The old name of `{new}`."}
+
+
+def replaced(data, names):
+    for old, new in names.items():
+        data = data.replace(old.encode(), new.encode())
+    return data
+
+
+def test_old_keys_are_replaced_and_nothing_else(tmp_path):
+    """In the bytes of each file: comments, order, quotes, ends of lines, a byte order mark; and its mode."""
+    part = ("\ufeff# push_out of an included file\r\nsolver:\r\n  contact: &c   # push_out\r\n"
+            "    'push_out':  0.10\r\n").encode()  # fmt: skip
+    own = 'include: [sub/part.yaml]\nsolver: {contact: { "push_out_speed" : 50 cm/s, "pu\\u0073h_out": 1} }\n'
+    main = (TOUCHING + own).encode()
+    (tmp_path / "sub").mkdir()
+    contents = {"scene.yaml": main, "sub/part.yaml": part, "sweep.yaml": OLD_SWEEP.encode()}
+    files = {tmp_path / name: data for name, data in contents.items()}
+    for file, data in files.items():
+        file.write_bytes(data)
+    (tmp_path / "scene.yaml").chmod(0o640)
+    before = simcli("show", "--resolved", "scene.yaml", cwd=tmp_path).stdout
+    done = simcli("check", "--fix", "scene.yaml", "sweep.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
+    path, speed, first, second = "solver.contact.", "max_depenetration_velocity", "push_out", "push_out_speed"
+    assert done.stdout.splitlines() == [
+        f"scene.yaml:7: {second} -> {speed}",
+        f"scene.yaml:7: {first} -> depenetration",
+        f"sub/part.yaml:4: {first} -> depenetration",
+        f"sweep.yaml:3: {path}{second} -> {path}{speed}",
+        f"sweep.yaml:5: {second} -> {speed}",
+        f"sweep.yaml:6: {path}{first} -> {path}depenetration",
+        "scene.yaml: ok (1 body, 0 joints, generalized)",
+        "sweep.yaml: ok (sweep of 4 cases in 4 structures)",
+    ]
+    names = {second: speed, '"pu\\u0073h_out"': "depenetration"}
+    wanted = {"scene.yaml": replaced(main, names), "part.yaml": replaced(part, {"'push_out'": "'depenetration'"}),
+              "sweep.yaml": replaced(OLD_SWEEP.encode(), {second: speed, first: "depenetration"})}  # fmt: skip
+    assert {file.name: file.read_bytes() for file in files} == wanted
+    assert (tmp_path / "scene.yaml").stat().st_mode & 0o777 == 0o640
+    assert simcli("show", "--resolved", "scene.yaml", cwd=tmp_path).stdout == before
+    states = {file: (file.stat().st_mtime_ns, file.stat().st_ino) for file in files}
+    again = json.loads(simcli("check", "--fix", "--json", ".", cwd=tmp_path).stdout)
+    assert [one["changes"] for one in again["files"]] == [[], []]
+    assert {file: (file.stat().st_mtime_ns, file.stat().st_ino) for file in files} == states
+
+
+def test_changes_as_data(tmp_path):
+    (tmp_path / "scene.yaml").write_text(TOUCHING + "solver: {contact: {push_out: 0}}\n")
+    told = json.loads(simcli("check", "--fix", "--json", "scene.yaml", cwd=tmp_path).stdout)
+    assert told["files"][0]["changes"] == [{"file": "scene.yaml", "line": 6, "old": "push_out", "new": "depenetration"}]
+    assert told["files"][0]["faults"] == []
+
+
+@pytest.mark.parametrize("bad", ["run: {duration: 1\n", "solver: {contact: {push_out: 0, depenetration: 0}}\n",
+                                 "include: nowhere.yaml\n"])  # fmt: skip
+def test_a_scene_that_cannot_be_read_is_not_changed(tmp_path, bad):
+    own = "" if "solver" in bad else "solver: {contact: {push_out: 0}}\n"
+    text = TOUCHING.replace("run: {duration: 1}\n", own) + bad
+    (tmp_path / "scene.yaml").write_text(text)
+    done = simcli("check", "--fix", "scene.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout, (tmp_path / "scene.yaml").read_text()) == (Exit.NEGATIVE, "", text)
+    assert "error[SC" in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    """And the one that includes it stays as it is."""
+    (tmp_path / "part.yaml").write_text("solver: {contact: {push_out: 0}}\n")
+    (tmp_path / "scene.yaml").write_text(text := TOUCHING + "include: part.yaml\nsolver: {contact: {push_out_speed: 2}}\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("part.yaml"))  # root may write all
+    done = simcli("check", "--fix", "scene.yaml", cwd=tmp_path)
+    assert done.returncode == Exit.OUTPUT
+    assert "part.yaml: cannot be written, and holds the old key `push_out`: make it writable" in done.stderr
+    assert (tmp_path / "scene.yaml").read_text() == text
+
+
+FALLING = "  falls: {pose: {xyz: [5, 0, 5]}, shapes: {skin: {type: sphere, radius: 0.1, density: 1000}}}\n"
+
+
+def numbers_of(group):
+    """Bytes of all datasets of numbers below a group, by their name."""
+    found = {}
+    group.visititems(lambda name, one: found.update({name: one}))
+    sets = {name: one for name, one in found.items() if isinstance(one, h5py.Dataset)}
+    return {name: one[...].tobytes() for name, one in sets.items() if one.dtype.kind != "O"}
+
+
+@pytest.mark.full
+def test_a_run_notes_old_keys_and_has_the_same_bytes(tmp_path):
+    frames = []
+    keys_of = {"old": "push_out: 5e-4, push_out_speed: 1 mm/s", "other": "push_out: 2e-4, push_out_speed: 1 mm/s",
+               "new": "depenetration: 5e-4, max_depenetration_velocity: 1 mm/s"}  # fmt: skip
+    for name, keys in keys_of.items():
+        text = TOUCHING.replace("duration: 1", "duration: 0.01").replace("run:", FALLING + "run:")
+        text = text.replace("[0, 0, 1]", "[0, 0, 0.099]")
+        (tmp_path / f"{name}.yaml").write_text(f"{text}solver: {{contact: {{{keys}}}}}\n")
+        done = simcli("run", f"{name}.yaml", "-o", f"{name}.h5", cwd=tmp_path)
+        assert done.returncode == Exit.OK
+        assert f"note: {name}.yaml:7:20: `push_out` is the old name" in done.stderr or name == "new"
+        assert ("is the old name of" in done.stderr) == (name != "new")
+        with h5py.File(tmp_path / f"{name}.h5") as file:
+            frames.append(numbers_of(file["frames"]))
+    assert frames[0] == frames[2] != frames[1]
+    done = simcli("show", "--resolved", "old.h5", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (simcli("show", "--resolved", "old.yaml", cwd=tmp_path).stdout, "")
+    with h5py.File(tmp_path / "new.h5", "r+") as file:  # as an older version wrote it
+        group = file["provenance"]
+        text = group["scene_resolved"].asstr()[()].replace("max_depenetration_velocity", "push_out_speed")
+        del group["scene_resolved"]
+        group["scene_resolved"] = text = text.replace("depenetration", "push_out")
+        group.attrs["scene_resolved_sha256"] = sha256(text)
+    done = simcli("run", "new.yaml", "-o", "new.h5", "--resume", cwd=tmp_path)
+    assert (done.returncode, "2 frames of them from before" in done.stderr) == (Exit.OK, True)

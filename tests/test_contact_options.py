@@ -35,11 +35,11 @@ bodies:
   crate: {shapes: {hull: {type: box, size: [1, 1, 1], material: wood}, lid: {type: sphere, radius: 1, collide: false}}}
   ball: {shapes: {skin: {type: sphere, radius: 0.1, material: wood}}}
 """
-OPTIONS = {"margin": "1 cm", "restitution_threshold": 0.02, "push_out": 0.1, "push_out_speed": "50 cm/s", "tolerance": 1e-9,
-           "passes": 8, "linear": "dense"}  # fmt: skip
-READ = OPTIONS | {"margin": 0.01, "push_out_speed": 0.5}
-DEFAULTS = {"margin": None, "restitution_threshold": 0.0, "push_out": 0.2, "push_out_speed": 1.0, "tolerance": 1e-8,
-            "passes": 5, "linear": "auto"}  # fmt: skip
+OPTIONS = {"margin": "1 cm", "restitution_threshold": 0.02, "depenetration": 0.1, "max_depenetration_velocity": "50 cm/s",
+           "tolerance": 1e-9, "passes": 8, "linear": "dense"}  # fmt: skip
+READ = OPTIONS | {"margin": 0.01, "max_depenetration_velocity": 0.5}
+DEFAULTS = {"margin": None, "restitution_threshold": 0.0, "depenetration": 0.2, "max_depenetration_velocity": 1.0,
+            "tolerance": 1e-8, "passes": 5, "linear": "auto"}  # fmt: skip
 SOLVERS = ("generalized", "maximal", "natural")
 
 
@@ -60,7 +60,7 @@ def test_options_of_every_solver_that_touches(tmp_path, solver):
     assert dict(scene(tmp_path, HEAD + options(solver, **OPTIONS)).solver.contact) == READ
     assert dict(scene(tmp_path, HEAD + options(solver)).solver.contact) == DEFAULTS
     assert scene(tmp_path, HEAD + options(solver, margin="auto")).solver.contact.margin is None
-    assert scene(tmp_path, HEAD + options(solver), ["solver.contact.push_out=0"]).solver.contact.push_out == 0
+    assert scene(tmp_path, HEAD + options(solver), ["solver.contact.depenetration=0"]).solver.contact.depenetration == 0
 
 
 def fault_of(folder, text):
@@ -74,9 +74,9 @@ def fault_of(folder, text):
 
 WRONG = [
     ("margin", "-1", "SC231"), ("margin", "[1]", "SC203"), ("margin", "2 kg", "SC213"),
-    ("restitution_threshold", "-1", "SC231"), ("push_out", "1.5", "SC231"), ("push_out", "-0.1", "SC231"),
-    ("push_out_speed", "0", "SC231"), ("tolerance", "0", "SC231"), ("passes", "0", "SC231"), ("passes", "1.5", "SC203"),
-    ("linear", "fast", "SC206"),
+    ("restitution_threshold", "-1", "SC231"), ("depenetration", "1.5", "SC231"), ("depenetration", "-0.1", "SC231"),
+    ("max_depenetration_velocity", "0", "SC231"), ("tolerance", "0", "SC231"), ("passes", "0", "SC231"),
+    ("passes", "1.5", "SC203"), ("linear", "fast", "SC206"),
     ("capacity", "0", "SC231"), ("capacity", "some", "SC203"), ("enabled", "maybe", "SC203"),
     ("friction", "-0.1", "SC231"), ("restitution", "1.1", "SC231"), ("rolling_friction", "-1", "SC231"),
     ("torsional_friction", "1 kg", "SC213"), ("friction_static", "0.3", "SC664"), ("combine", "{friction: most}", "SC206"),

@@ -288,7 +288,7 @@ def scene_of(case, solver: str, integrator: str, precision: str, units: tuple[fl
              "run": {"duration": STEPS * DT * u.time}, "output": {"every": STEPS * DT * u.time}}  # fmt: skip
     if case in (stack, hammer):
         options["contact"] = {"tolerance": {"float64": 1e-8, "float32": 1e-4}[precision] * u.speed,
-                              "push_out_speed": u.speed, "restitution_threshold": 0.01 * u.speed}  # fmt: skip
+                              "max_depenetration_velocity": u.speed, "restitution_threshold": 0.01 * u.speed}  # fmt: skip
         scene["world"]["shapes"] = {"g": {"type": "plane", "normal": [0.05, 0, 1], "material": "m"}}
     return {**scene, "solver": options}
 

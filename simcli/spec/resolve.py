@@ -103,6 +103,8 @@ def _scene(document: Document, faults: Faults) -> SceneSpec | None:
         found = Faults()
         tree, units, spec = _judged(document, document.root, found, set())
         told = _judged_again(document, found) if found.mends else found
+        for note in document.notes:
+            told.add(note.code, note.message, note.where, note.hint, note.severity)
         # The checks of the batch resolve worlds themselves, and for that need the scene.
         document.cache.update(units=units, faults=list(told.found), spec=spec)
         if spec is not None and not told.errors and not document.cache["broken"]:

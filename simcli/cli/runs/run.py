@@ -157,7 +157,7 @@ def _announce(job, is_quiet: bool, verbose: int) -> None:
     """Say what is about to run, and what may be meant otherwise."""
     from simcli.cli.runs import summary
 
-    for text in () if is_quiet else summary.notes_on_starts(job):
+    for text in () if is_quiet else summary.notes_of_scene(job):
         console.note(text)
     if verbose:
         console.say(summary.job_text(job))

@@ -9,7 +9,7 @@ from simcli.errors import Exit
 
 MAX_MOVES = 6  # joints that the line on the start names
 MOST_WORLDS = 8  # that it names of each
-_OF_STARTS = "SC329"  # notes whose scene may move otherwise than is meant
+_NOTED = ("SC329", "SC209")  # of what may move otherwise than is meant, and of old names
 _MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 
@@ -30,8 +30,8 @@ def solver_text(job) -> str:
     return f"{job.spec.solver.type}, {job.spec.solver.integrator}" + (f" ({why})" if why else "")
 
 
-def notes_on_starts(job) -> list[str]:
-    """Notes of the scene on where it begins, as lines; what `check` notes besides says nothing of the run."""
+def notes_of_scene(job) -> list[str]:
+    """Notes of the scene on where it begins, and on old names of keys, as lines; the others are those of `check`."""
     from simcli.model.joints.anchors import placeless_text
     from simcli.spec.resolve import warnings
 
@@ -39,7 +39,7 @@ def notes_on_starts(job) -> list[str]:
     name, text, hint = placeless_text(job.spec, job.model)
     hinges = [f"{document.where(f'joints.{name}')}: {text}: {hint}"] if name else []
     return hinges + [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document)
-                     if fault.code == _OF_STARTS]  # fmt: skip
+                     if fault.code in _NOTED]  # fmt: skip
 
 
 def start_text(model, verbose: int = 0) -> str:

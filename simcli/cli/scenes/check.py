@@ -1,17 +1,21 @@
 """`simcli check`: is this valid? Scenes, folders, outputs. Starts neither Taichi nor, for scenes, HDF5."""
 
+import codecs
+import os
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
 from simcli.cli.options import OUTPUT_SUFFIXES, FixInertia, JsonFlag, PackagePath, SetValues, existing
-from simcli.errors import Exit, Fault, SceneError, UsageError, Where
+from simcli.errors import Exit, Fault, OutputError, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
 _SHOWN = 5  # varied numbers in a message
@@ -26,6 +30,21 @@ class _Format(StrEnum):
     SARIF = "sarif"
 
 
+class KeyChange(NamedTuple):
+    """A key that has its new name now.
+
+    Attributes:
+        file: that it stands in.
+        line: where.
+        old, new: its names.
+    """
+
+    file: str
+    line: int
+    old: str
+    new: str
+
+
 @dataclass
 class Finding:
     """What was found in one file.
@@ -36,6 +55,7 @@ class Finding:
         note: what it is, for a file that is good.
         document: the text that the places are in, None for outputs.
         idle: shapes that collide, but can touch nothing.
+        changes: what `--fix` wrote, into it and into what it includes.
     """
 
     path: Path
@@ -43,6 +63,7 @@ class Finding:
     note: str = ""
     document: Any = None
     idle: list[str] = field(default_factory=list)
+    changes: list[KeyChange] = field(default_factory=list)
 
     def fails(self, strict: bool) -> bool:
         """True if the file counts as bad; `strict` counts warnings."""
@@ -56,12 +77,14 @@ def check(
     sets: SetValues = [],  # noqa: B006
     package_path: PackagePath = [],  # noqa: B006
     fix_inertia: FixInertia = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Write the new names of old keys into the files.")] = False,
     json: JsonFlag = False,
 ) -> int:
     """Check scenes and outputs without running anything.
 
-    Exit code 1 if anything is wrong. `--set` holds for all scenes that are named. Of more than 200 faults of a file the
-    first are printed; --json has them all.
+    Exit code 1 if anything is wrong. `--set` holds for all scenes that are named. --fix changes scenes, sweeps and what
+    they include, and of these the names of old keys alone. Of more than 200 faults of a file the first are printed; --json
+    has them all.
 
     Example: simcli check scenes/
     """
@@ -70,10 +93,14 @@ def check(
     files = _files(paths)
     models = [path for path in files if is_foreign(path)] or files[:1]
     reading = {path: import_overrides(path, package_path, fix_inertia) for path in models}
+    changes = {path: _write_new_names(path) for path in files if fix and path.suffix in SCENE_SUFFIXES}
     findings = [_check_one(path, [*reading.get(path, []), *sets]) for path in files]
+    for finding in findings:
+        finding.changes = changes.get(finding.path, [])
     bad = sum(finding.fails(strict) for finding in findings)
     if json:
         format = _Format.JSON
+    _say_changes(findings, console.data if format is _Format.TEXT else console.say)
     if format is _Format.TEXT:
         _write_text(findings, bad)
     elif format is _Format.JSON:
@@ -112,6 +139,42 @@ def _is_ours(path: Path) -> bool:
     return any(line.startswith((b"simcli:", b"sweep:")) for line in path.read_bytes().splitlines())
 
 
+def _write_new_names(path: Path) -> list[KeyChange]:
+    """Replace old keys in a scene and in the files that it includes; of a scene that cannot be read nothing is changed.
+
+    Raises:
+        OutputError: one of the files cannot be written.
+    """
+    from simcli.spec.document.renewal import renewed_text
+    from simcli.spec.loading import load_document
+
+    try:
+        document = load_document(path)
+    except SceneError:  # which the check tells
+        return []
+    changes, texts = [], {}
+    for file in dict.fromkeys(one.mark.file for one in document.old_keys):
+        text = Path(file).read_bytes().decode("utf-8-sig")
+        texts[Path(file)], found = renewed_text(text, file)
+        changes += [KeyChange(file, one.mark.line, one.old, one.new) for one in found]
+        if not os.access(file, os.W_OK):
+            raise OutputError(f"{file}: cannot be written, and holds the old key `{found[0].old}`: make it writable; "
+                              "nothing was changed")  # fmt: skip
+    for file, text in texts.items():
+        _replace_text(file, text)
+    return changes
+
+
+def _replace_text(file: Path, text: str) -> None:
+    """Write a text into a file that has another one, with its byte order mark and its mode."""
+    from simcli.records.drafts import drafted
+
+    mark = codecs.BOM_UTF8 if file.read_bytes().startswith(codecs.BOM_UTF8) else b""
+    with drafted(file) as draft:
+        draft.write_bytes(mark + text.encode())
+        shutil.copymode(file, draft)
+
+
 def _check_one(path: Path, sets: list) -> Finding:
     if path.suffix in OUTPUT_SUFFIXES:
         return _check_output(path)
@@ -135,7 +198,8 @@ def _check_sweep(path: Path, document) -> Finding:
         counts = [n_worlds(one.spec) for one in understood(read_sweep(document))]
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
-    return Finding(path, [], f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}", document)
+    note = f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}"
+    return Finding(path, list(document.notes), note, document)
 
 
 def _check_scene(path: Path, sets: list) -> Finding:
@@ -243,6 +307,12 @@ def _check_output(path: Path) -> Finding:
     return Finding(path, [], f"{counts}, {console.status_text(found['status'])}")
 
 
+def _say_changes(findings: list[Finding], say: Callable[[str], None]) -> None:
+    for finding in findings:
+        for one in finding.changes:
+            say(f"{one.file}:{one.line}: {one.old} -> {one.new}")
+
+
 def _write_text(findings: list[Finding], bad: int) -> None:
     from simcli.spec.faults.diagnostics import render_faults
 
@@ -262,7 +332,7 @@ def _write_json(findings: list[Finding], bad: int) -> None:
 
     files = [
         {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults],
-         "idle_shapes": finding.idle}
+         "idle_shapes": finding.idle, "changes": [one._asdict() for one in finding.changes]}
         for finding in findings
     ]
     console.emit("check", {"ok": not bad, "files": files})

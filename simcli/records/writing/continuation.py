@@ -94,6 +94,7 @@ def is_finished(path: Path, scene_resolved: str, worlds: Sequence[int]) -> bool:
         FileError: there is a file, but damaged or not ours.
     """
     from simcli.records.reading.reader import open_trajectory
+    from simcli.spec.document.renewal import renewed_text
 
     if not path.exists():
         return False
@@ -101,7 +102,8 @@ def is_finished(path: Path, scene_resolved: str, worlds: Sequence[int]) -> bool:
         if run.provenance.origin:
             raise OutputError(f"{path}: was cut from other files or put together from them, so no run can go on in it; "
                               "choose another file with -o, or --restart to begin anew in its place")  # fmt: skip
-        if sha256(run.provenance.scene_resolved) != sha256(scene_resolved):
+        stored, _ = renewed_text(run.provenance.scene_resolved)  # of an older version
+        if sha256(stored) != sha256(scene_resolved):
             raise OutputError(f"{path}: is of another scene, or of other options; --restart begins anew")
         if run.batch_numbers != tuple(worlds):
             raise OutputError(f"{path}: holds {_some(run.batch_numbers)} of the batch, but this run is of {_some(worlds)}; "

@@ -77,7 +77,7 @@ def contact_rhs(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
                  h: ti.template()):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
-        overlap:   gap + min(push_out |gap|, push_out_speed h)
+        overlap:   gap + min(depenetration |gap|, max_depenetration_velocity h)
         compliant: 0, with w_n = gap+/h + c x_n/h^2, so that gap+ = -c F
         impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
 
@@ -109,8 +109,8 @@ def _rhs_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
     compliance = one(k.collider.compliance, w, lane, combination)
     found = one(table.gap, w, lane, c)
     gap = gap_above_rounding(k, p, w, lane, c, found)
-    depenetration = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
-    target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + depenetration, gap * 0.0))
+    removed = ti.min(k.options.depenetration * ti.max(-gap, gap * 0.0), k.options.max_depenetration_velocity * step)
+    target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + removed, gap * 0.0))
     bounces = 0.0 * gap
     bias = (gap - target) / step + one(k.bent, w, lane, c)
     if ti.static(k.has_bounce):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from simcli.errors import Where
+from simcli.spec.base.old_keys import current_steps
 
 
 class Mark(NamedTuple):
@@ -123,7 +124,7 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 @lru_cache(maxsize=4096)
 def parse_path(text: str) -> tuple[PathStep, ...] | None:
-    """Split `bodies.crank.com[0]` into its steps; None if it is not a dotted path."""
+    """Split `bodies.crank.com[0]` into its steps, old keys under their new names; None if it is not a dotted path."""
     steps: list[PathStep] = []
     for part in text.split("."):
         match = _PATH_PART.match(part)
@@ -131,7 +132,7 @@ def parse_path(text: str) -> tuple[PathStep, ...] | None:
             return None
         steps.append(match.group(1))
         steps.extend(int(index) for index in _INDEX.findall(match.group(2)))
-    return tuple(steps)
+    return current_steps(tuple(steps))
 
 
 def format_path(steps: Iterable[PathStep]) -> str:

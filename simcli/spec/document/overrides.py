@@ -20,6 +20,8 @@ from simcli.spec.base.nodes import (
     parse_path,
     replace,
 )
+from simcli.spec.base.old_keys import mentions_old_key
+from simcli.spec.document.renewal import old_keys, renewed, tell_old_keys
 from simcli.spec.document.vary_option import spread_values, value_of_text
 from simcli.spec.values.scopes import same_kind, says_same, where_of
 
@@ -88,6 +90,7 @@ def apply_sets(
         laid = _read(override, len(lines[override.option]), faults)
         if laid is None or (override.option in _ONCE and _is_said_already(override.option, laid, said, faults)):
             continue
+        laid = _renewed(laid, override, _is_of(typed, given), faults)
         laid = laid._replace(steps=keyframe_steps(root, laid.steps, getattr(laid.node, "value", None)))
         late = len(laid.steps) > 1 and "/" in str(laid.steps[1])
         if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
@@ -129,6 +132,16 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         return None
     node = (spread_values if option == VARY else value_of_text)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
+
+
+def _renewed(laid: Laid, override: Override, is_noted: bool, faults: Faults) -> Laid:
+    """An override with the new names of old keys, which are reported."""
+    path = overridden_path(override)
+    if not mentions_old_key(path + override.text):
+        return laid
+    typed = TableNode({path: laid.node}, {path: laid.key_mark}, laid.key_mark)
+    tell_old_keys(old_keys(typed), faults, "write `{}`" if is_noted else None)
+    return laid._replace(node=renewed(laid.node, laid.steps)) if isinstance(laid.node, TableNode) else laid
 
 
 def keyframe_steps(root: TableNode, steps: tuple[PathStep, ...], value: object) -> tuple[PathStep, ...]:

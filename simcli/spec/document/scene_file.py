@@ -1,19 +1,22 @@
 """A scene file with its includes and `--set` overrides, as one marked tree."""
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcli.errors import SceneError, Where
+from simcli.errors import Fault, SceneError, Where
 from simcli.spec.base.fault_list import Faults
 from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
+from simcli.spec.base.old_keys import mentions_old_key
 from simcli.spec.base.scene_files import HeldPath, checked_file
 from simcli.spec.base.text import MAX_BYTES, decode, split_lines
 from simcli.spec.document.defaults import as_included
 from simcli.spec.document.loader import parse_text
 from simcli.spec.document.overrides import SET, Laid, Override, apply_sets
+from simcli.spec.document.renewal import OldKey, old_keys, renewed, tell_old_keys
 from simcli.spec.values.scopes import where_of
 
 MAX_INCLUDES = 1000
@@ -35,6 +38,8 @@ class Document:
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
         late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
             entries of lists that are not written, as `bodies.a.com[0]`.
+        old_keys: of the scene and every include, by the places where they stand.
+        notes: what is noted while it is read.
         lost: prefixes of the names that broken instances would have made; nothing is known of them.
         expanded: the tree after expansion, kept by `resolve`; None before.
         cache: what `resolve` keeps between calls.
@@ -52,6 +57,8 @@ class Document:
         self.root = root
         self.sources = sources
         self.late_sets: list[Laid] = []
+        self.old_keys: list[OldKey] = []
+        self.notes: list[Fault] = []
         self.lost: tuple[str, ...] = ()
         self.expanded: TableNode | None = None
         self.cache: dict = {}
@@ -139,6 +146,7 @@ class SceneReader:
         self.merged: dict[Path | HeldPath, TableNode] = {}
         self.bytes = 0
         self.is_unread = False  # whether a file has no tree
+        self.is_stored = place is not None  # its text cannot be written anew
 
     def read(self, sets: Sequence[str | Override], text: str | None = None) -> Document:
         """The scene of the file, or of a text; an error knows its document."""
@@ -149,6 +157,7 @@ class SceneReader:
             raise
 
     def _read(self, sets: Sequence[str | Override], text: str | None) -> Document:
+        self.is_stored |= text is not None
         if text is None:
             root = self.file(self.document.place, self.path, [])
         else:
@@ -164,6 +173,7 @@ class SceneReader:
         if of_text and is_read:
             self.judge_further(of_text)
         self.faults.raise_if_any()
+        self.document.notes = self.faults.found
         return self.document
 
     def judge_further(self, lines: set[tuple[str, int]]) -> None:
@@ -198,12 +208,20 @@ class SceneReader:
         self.document.sources.append((name, text))
         node = parse_text(text, shown, self.faults)
         if isinstance(node, TableNode):
-            return node
+            return self.renewed(node) if mentions_old_key(text) else node
         if node is not None:
             self.faults.add("SC109", "a scene is a mapping of keys to values", where_of(node.mark), "start with `simcli: 1`")
         elif not self.faults.errors:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None
+
+    def renewed(self, node: TableNode) -> TableNode:
+        """The tree of one text with the new names of old keys, which are reported."""
+        found = old_keys(node)
+        self.document.old_keys += found
+        hint = f"write `{{}}`, or let `simcli check --fix {shlex.quote(self.path)}` do it"
+        tell_old_keys(found, self.faults, None if self.is_stored else hint)
+        return renewed(node)
 
     def text(self, real: Path | HeldPath, shown: str, is_there: bool) -> str | None:
         """The text of a file, or None after a fault."""

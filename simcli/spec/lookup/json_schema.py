@@ -12,6 +12,8 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from simcli.spec.base import dofs
+from simcli.spec.base.old_keys import OLD_KEYS
+from simcli.spec.lookup.keys import parts_at
 from simcli.spec.schema.scene import AUTHORING, AUTHORING_WORDS, ENTRY_SECTIONS, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
 from simcli.spec.values.quantities import SIGNAL_PATTERN, list_json, number_json
@@ -83,6 +85,7 @@ def scene_schema() -> dict[str, Any]:
     _shorten(made["definitions"])
     _unlist(made["definitions"])
     _nest(made)
+    _take_old_keys(made["definitions"])
     made["definitions"]["JointSpec"]["allOf"] = [_only(key, types) for key, types in dofs.ONLY.items()]
     made["definitions"]["BodySpec"]["allOf"] = [_POSITIVE_MASS]
     made["allOf"] = list(_asked_for(required))
@@ -241,6 +244,16 @@ def _nest(schema: dict[str, Any]) -> None:
         some = {"if": _NULL, "else": reference}  # below a name or a pattern
         every = {"type": "object", "properties": own, "additionalProperties": some}
         defaults[key] = {"description": defaults[key]["description"], "if": _NULL, "else": every}
+
+
+def _take_old_keys(definitions: dict[str, Any]) -> None:
+    """Old names of keys beside their new ones, marked as such, in place."""
+    for path, new in OLD_KEYS.items():
+        *above, old = path.split(".")
+        for part in parts_at(tuple(above)):
+            known = definitions[part.__name__]["properties"] if part.__name__ in definitions else {}
+            if new in known:
+                known[old] = {**known[new], "description": f"The old name of `{new}`.", "deprecated": True}
 
 
 def _only(key: str, types: frozenset[str]) -> dict[str, Any]:

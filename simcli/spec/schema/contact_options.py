@@ -68,10 +68,10 @@ class ContactSolvingSpec(SpecModel):
     restitution_threshold: quantity("m/s", ge=0) = doc(
         0.0, "Slower impacts do not rebound; nor do those below 2 dt times gravity", "m/s", 0.01
     )
-    push_out: quantity("", ge=0, le=1) = doc(
+    depenetration: quantity("", ge=0, le=1) = doc(
         0.2, "Share of an overlap that is removed in a step; 0 adds no energy, and leaves overlaps as they are", "", 0.1
     )
-    push_out_speed: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
+    max_depenetration_velocity: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
     tolerance: quantity("m/s", gt=0) = doc(
         1e-8, "Residual velocity at which a pass ends, a hundredth of what a step may have; single "
         "precision takes 1e-5 at least, up to 1e-4 where joints are constraint equations", "m/s", 1e-10
