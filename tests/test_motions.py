@@ -33,7 +33,8 @@ ROUNDING = 1e-14
      "joints: {j: {type: revolute, parent: world, child: c, at: [0, 0, 0]}}\n", 0),
     ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], q: [0, 0, 0, 1], motion: {position: 0.3}}\n", 1),
     ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], qd: [1, 0, 0], motion: {position: 0.3}}\n", 1),
-    ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\njoints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
+    ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
+     "joints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
      "  j: {type: revolute, parent: world, child: c, at: [0, 0, 0], mimic: {joint: i}, motion: {velocity: 1}}\n", 3),
     ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: 0.2, motion: {position: 0.3}}\n", 1),
     ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], qd: 0.2, motion: {position: 0.3}}\n", 1),
