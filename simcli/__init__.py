@@ -91,12 +91,25 @@ def load(path: "str | PathLike[str]", sets: "Sequence[str]" = ()) -> "tuple[Mode
     return model, State.of(model)
 
 
-def sweep(path: "str | PathLike[str]", folder: "str | PathLike[str] | None" = None, *,
-          vary: "Mapping[str, object] | None" = None, choices: "Mapping[str, object] | None" = None,
-          worlds: int | None = None, seed: int | None = None, measure: "Mapping[str, object] | None" = None,
-          table: "str | PathLike[str] | None" = None, sets: "Sequence[str]" = (), workers: int = 1, device: str = "auto",
-          keep: str | None = None, time_limit: float | None = None, max_worlds: int | None = None,
-          retry_failed: bool = False, watch: "Callable[[Standing], bool] | None" = None) -> "WorldTable":  # fmt: skip
+def sweep(
+    path: "str | PathLike[str]",
+    folder: "str | PathLike[str] | None" = None,
+    *,
+    vary: "Mapping[str, object] | None" = None,
+    choices: "Mapping[str, object] | None" = None,
+    worlds: int | None = None,
+    seed: int | None = None,
+    measure: "Mapping[str, object] | None" = None,
+    table: "str | PathLike[str] | None" = None,
+    sets: "Sequence[str]" = (),
+    workers: int = 1,
+    device: str = "auto",
+    keep: str | None = None,
+    time_limit: float | None = None,
+    max_worlds: int | None = None,
+    retry_failed: bool = False,
+    watch: "Callable[[Standing], bool] | None" = None,
+) -> "WorldTable":
     """Run many batches as one sweep, or what is left of it, and give its table.
 
     Args:
@@ -130,9 +143,23 @@ def sweep(path: "str | PathLike[str]", folder: "str | PathLike[str] | None" = No
 
     scene = path_given("sweep", path)
     found = path_given("folder", f"outputs/{scene.stem}" if folder is None else folder, "outputs/night")
-    return sweep_now(scene, found, vary=vary, choices=choices, measure=measure, numbers={"worlds": worlds, "seed": seed},
-                     table=table, sets=sets, workers=workers, device=device, keep=keep, time_limit=time_limit,
-                     max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
+    return sweep_now(
+        scene,
+        found,
+        vary=vary,
+        choices=choices,
+        measure=measure,
+        numbers={"worlds": worlds, "seed": seed},
+        table=table,
+        sets=sets,
+        workers=workers,
+        device=device,
+        keep=keep,
+        time_limit=time_limit,
+        max_worlds=max_worlds,
+        retry_failed=retry_failed,
+        watch=watch,
+    )
 
 
 _LATE = {

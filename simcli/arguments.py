@@ -138,8 +138,10 @@ def whole_number(what: str, value: object, least: int | None, most: int | None =
             raise TypeError
         number = index(value)
     except TypeError:
-        raise UsageError(f"{what}: {value!r} is no whole number{f' of {noun}' if noun else ''}; write one as 5, "
-                         "or int(...) of what you have") from None
+        raise UsageError(
+            f"{what}: {value!r} is no whole number{f' of {noun}' if noun else ''}; write one as 5, "
+            "or int(...) of what you have"
+        ) from None
     if least is not None and (number < least or (most is not None and number > most)):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
         raise UsageError(f"{what}: {number}{counted}; take {bounds}")

@@ -50,8 +50,18 @@ class TypeEntry(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-_CABLE = ("length", "stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping", "youngs", "poisson",
-          "radius")  # fmt: skip
+_CABLE = (
+    "length",
+    "stretch",
+    "bend",
+    "twist",
+    "stretch_damping",
+    "bend_damping",
+    "twist_damping",
+    "youngs",
+    "poisson",
+    "radius",
+)
 JOINT_TYPES: dict[str, TypeEntry] = {
     "fixed": TypeEntry("", is_flat=True, words=("weld", "welded", "rigid")),
     "revolute": TypeEntry("A", has_axis=True, is_flat=True, words=("hinge", "rotational", "rotary", "continuous", "pin")),
@@ -75,11 +85,22 @@ _TRANSLATION = {"floating": "LLL", "orbital": "AA", "planar": "LL", "prismatic":
 _ROTATION = {"spherical": "AAA", "universal": "AA", "revolute": "A", "": ""}
 # Those that are another type under a second name: a d6 with these axes, or a universal whose `axis` is normal to both.
 SAME = {
-    **dict.fromkeys(("nc_planar", "nc_floating", "nc_floating_revolute", "nc_floating_universal", "nc_planar_universal",
-                     "nc_prismatic_universal"), "d6"),
+    **dict.fromkeys(
+        (
+            "nc_planar",
+            "nc_floating",
+            "nc_floating_revolute",
+            "nc_floating_universal",
+            "nc_planar_universal",
+            "nc_prismatic_universal",
+        ),
+        "d6",
+    ),
     **{f"nc_{name}": name for name in ("fixed", "revolute", "prismatic", "cylindrical", "universal")},
-    "nc_spherical": "ball", "nc_planar_revolute": "planar", "nc_floating_spherical": "free",
-}  # fmt: skip
+    "nc_spherical": "ball",
+    "nc_planar_revolute": "planar",
+    "nc_floating_spherical": "free",
+}
 _SLIDES = ("nc_planar_spherical", "nc_prismatic_spherical")
 
 

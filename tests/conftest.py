@@ -24,10 +24,28 @@ from support.slow_cases import SLOW_CASES  # noqa: E402
 from support.tiers import DEFAULT, mark_listed, tier_of  # noqa: E402
 
 # Files that take longest in the default tier (costs.py) go first, so that no process is left with one at the end.
-LONGEST = ("test_joint_cells", "test_cli_processes", "test_run_determinism", "test_collision", "test_run_worlds",
-           "test_cli_kinematics_faults", "test_records_writer", "test_cli_run", "test_margins", "test_run_resume",
-           "test_cli_table", "test_affine_stretch", "test_sweep_tables", "test_affine_steps", "test_records_layout",
-           "test_run_kill", "test_diff", "test_cli_plot_worlds", "test_gpu_devices", "test_cli_diff")  # fmt: skip
+LONGEST = (
+    "test_joint_cells",
+    "test_cli_processes",
+    "test_run_determinism",
+    "test_collision",
+    "test_run_worlds",
+    "test_cli_kinematics_faults",
+    "test_records_writer",
+    "test_cli_run",
+    "test_margins",
+    "test_run_resume",
+    "test_cli_table",
+    "test_affine_stretch",
+    "test_sweep_tables",
+    "test_affine_steps",
+    "test_records_layout",
+    "test_run_kill",
+    "test_diff",
+    "test_cli_plot_worlds",
+    "test_gpu_devices",
+    "test_cli_diff",
+)
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 TOUCHED = "touched"  # what a worker hands to the session

@@ -89,7 +89,9 @@ forces:
 run: {duration: 0.4}
 """
 # Closed before the start by the generalized solver, which compiles it too.
-LOOPS = MECHANISMS.replace("joints:", """\
+LOOPS = MECHANISMS.replace(
+    "joints:",
+    """\
   crank: {pose: {xyz: [0.5, 5, 0]}}
   coupler: {pose: {xyz: [1, 5, 1]}}
   rocker: {pose: {xyz: [2.5, 5, 1]}, mass: 2, inertia: {diag: [0.9, 0.9, 0.9]}}
@@ -99,7 +101,8 @@ joints:
   B: {type: revolute, parent: crank, child: coupler, at: [1, 5, 0], axis: [0, 1, 0]}
   C: {type: revolute, parent: coupler, child: rocker, at: [1, 5, 2], axis: [0, 1, 0]}
   D: {type: revolute, parent: world, child: rocker, at: [4, 5, 0], axis: [0, 1, 0]}
-  rope: {type: distance, parent: world, child: hanger, parent_frame: {xyz: [0, 35, 0]}, length: 1}""")
+  rope: {type: distance, parent: world, child: hanger, parent_frame: {xyz: [0, 35, 0]}, length: 1}""",
+)
 T, FRAMES = 0.4, 4
 ERRORS = {"bdf1": 4e-3, "bdf2": 2e-4}  # [m] at 2 ms
 ORDERS = {"bdf1": 1, "bdf2": 2}
@@ -127,8 +130,10 @@ def affine(integrator):
 def ends():
     from support.device import live_device
 
-    return {name: Ends(MECHANISMS, live_device(), solver, dt) for name, solver, dt in (
-        ("reference", "type: generalized, integrator: rk4", 1e-3), ("bdf2", affine("bdf2"), 2e-3))}  # fmt: skip
+    return {
+        name: Ends(MECHANISMS, live_device(), solver, dt)
+        for name, solver, dt in (("reference", "type: generalized, integrator: rk4", 1e-3), ("bdf2", affine("bdf2"), 2e-3))
+    }
 
 
 def agree(one, reference, error):
@@ -230,9 +235,16 @@ def frame_0(kind, words, device):
 
 
 # Each loop joint that affine has, by a kinematic body and one that is placed a little off and askew.
-START_LOOPS = {"fixed": {}, "revolute": {"axis": [0, 1, 0]}, "prismatic": {"axis": [1, 0, 0]}, "ball": {},
-         "cylindrical": {"axis": [0, 1, 0]}, "universal": {"axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
-         "planar": {"axis": [0, 0, 1]}, "distance": {"length": 0.1}}  # fmt: skip
+START_LOOPS = {
+    "fixed": {},
+    "revolute": {"axis": [0, 1, 0]},
+    "prismatic": {"axis": [1, 0, 0]},
+    "ball": {},
+    "cylindrical": {"axis": [0, 1, 0]},
+    "universal": {"axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
+    "planar": {"axis": [0, 0, 1]},
+    "distance": {"length": 0.1},
+}
 SHIFT = [-0.45, 0.02, 0.05]
 
 
@@ -243,11 +255,24 @@ def test_loops_that_are_written_open_begin_open_and_are_pulled_together(integrat
         body = {"mass": 1, "inertia": {"diag": [0.1666] * 3}}
         bodies[f"base_{kind}"] = {**body, "pose": {"xyz": [0, 3 * n, 14]}, "kinematic": True}
         bodies[kind] = {**body, "pose": {"xyz": [1, 3 * n, 14]}}
-        joints[kind] = {"type": kind, "parent": f"base_{kind}", "child": kind, "parent_frame": {"xyz": [0.5, 0, 0]},
-                        "child_frame": {"xyz": SHIFT, "rpy": [0, 0, 0.05]}, "loop": True, **words}  # fmt: skip
-    content = {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": bodies, "joints": joints,
-               "initial": {"assemble": False}, "run": {"duration": 1},
-               "solver": {"type": "affine", "dt": 0.01, "integrator": integrator}}  # fmt: skip
+        joints[kind] = {
+            "type": kind,
+            "parent": f"base_{kind}",
+            "child": kind,
+            "parent_frame": {"xyz": [0.5, 0, 0]},
+            "child_frame": {"xyz": SHIFT, "rpy": [0, 0, 0.05]},
+            "loop": True,
+            **words,
+        }
+    content = {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": bodies,
+        "joints": joints,
+        "initial": {"assemble": False},
+        "run": {"duration": 1},
+        "solver": {"type": "affine", "dt": 0.01, "integrator": integrator},
+    }
     code, seen = run(tmp_path, integrator, content)
     assert code == 0
     for n, kind in enumerate(START_LOOPS):
@@ -264,8 +289,7 @@ def affine_of_start(scalar_code):
     return frame_0("affine", "integrator: bdf2, tolerance: 1.0e-10, stiffness: 1.0e+12", live_device())
 
 
-@pytest.mark.parametrize("kind", [
-    "generalized", *(pytest.param(name, marks=pytest.mark.slow) for name in list(OTHERS)[1:])])  # fmt: skip
+@pytest.mark.parametrize("kind", ["generalized", *(pytest.param(name, marks=pytest.mark.slow) for name in list(OTHERS)[1:])])
 def test_frame_0_is_that_of_the_other_solvers(affine_of_start, device, kind):
     """The state and its energies; accelerations and reactions of the step that is tried from there."""
     other = frame_0(kind, f"integrator: {OTHERS[kind]}", device)
@@ -293,7 +317,9 @@ bodies:
 signals:
   pull: {sine: {amplitude: 0.3, frequency: 2}}
 """
-AFFINE = BODIES + """
+AFFINE = (
+    BODIES
+    + """
 joints:
   hinge: {type: revolute, parent: world, child: flap, at: [2.8, 0, 1], axis: [0, 1, 0], limit: [-0.2, 0.25], friction: 0.1,
           driving: {aim_angle: 0.1, stiffness: 20}}
@@ -304,7 +330,10 @@ solver: {type: affine, dt: 0.01, integrator: bdf2, contact: {d_hat: 5 mm}}
 run: {duration: 0.4}
 output: {every: 0.01, channels: [state, energy, reactions, contacts]}
 """
-MAXIMAL = BODIES + """
+)
+MAXIMAL = (
+    BODIES
+    + """
 joints:
   hinge: {type: revolute, parent: world, child: flap, at: [2.8, 0, 1], axis: [0, 1, 0], limit: [-0.2, 0.25], friction: 0.1}
 events:
@@ -313,6 +342,7 @@ solver: {type: maximal, dt: 2.0e-5}
 run: {duration: 0.4}
 output: {every: 0.01, channels: [state, energy, reactions, contacts]}
 """
+)
 SCENES = {"affine": AFFINE, "maximal": MAXIMAL}
 VARY = ["--vary", "params.drop=uniform(0.15, 0.3)", "--vary", "params.push=uniform(-1, 1)"]
 WORLDS = 6  # two packs, the second one with idle lanes
@@ -345,9 +375,14 @@ def runs(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     path = folder / "scene.yaml"
     path.write_text(SCENES[request.param])
-    commands = [[path, "-o", f"{name}.h5", "--worlds", worlds, *VARY, *more] for name, worlds, more in (
-        ("two", WORLDS, ("--threads", 2)), ("one", WORLDS, ("--threads", 1)),
-        ("alone", WORLDS, ("--world", WORLDS - 1)))]  # fmt: skip
+    commands = [
+        [path, "-o", f"{name}.h5", "--worlds", worlds, *VARY, *more]
+        for name, worlds, more in (
+            ("two", WORLDS, ("--threads", 2)),
+            ("one", WORLDS, ("--threads", 1)),
+            ("alone", WORLDS, ("--world", WORLDS - 1)),
+        )
+    ]
     return folder, path, run_all(commands, folder)
 
 

@@ -249,30 +249,43 @@ def test_what_is_not_honoured_is_refused_by_name(text):
     assert words in message
 
 
-@pytest.mark.parametrize(("more", "rest", "warned"), [
-    ("aim_angle: 1", "", True),
-    ("aim_angle: 1, is_constrained: false", "", False),
-    ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.is_constrained: true}}]\n", False),
-    ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.aim_angle: 2}}]\n", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "rest", "warned"),
+    [
+        ("aim_angle: 1", "", True),
+        ("aim_angle: 1, is_constrained: false", "", False),
+        ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.is_constrained: true}}]\n", False),
+        ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.aim_angle: 2}}]\n", True),
+    ],
+)
 def test_a_drive_that_never_acts_is_warned_of(more, rest, warned):
     document = scene(SCENE + PIN.format(type="revolute", more=f"driving: {{{more}}}") + rest)
     resolve(document)
     assert [fault.code for fault in warnings(document)] == ["SC667"] * warned
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    (SCENE.replace("{gravity: [0, 0, 0]}", "{plane: xy}"), "SC501"),
-    (SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,") + PIN.format(
-        type="revolute", more="limit: [-1, 1]").replace("parent: a", "parent: world"), "SC501"),
-    (SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,") + PIN.format(type="prismatic", more="").replace(
-        "parent: a", "parent: world") + "forces: {f: {type: torque, joint: j, value: 1}}\n", "SC501"),
-    (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, affine: {transform: {linear: [1, 0, 0]}}, mass: 2,"), "SC501"),
-    (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {linear: [1, 0, 0], shift: [1, 0, 0]}}, mass: 2,"), "SC207"),
-    (SCENE.replace("a: {mass: 2, inertia: {diag: [1, 1, 1]}}", "a: {mass: 2, inertia: point}"), "SC452"),
-    (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {}}, mass: 2,"), "SC207"),
-    (SCENE.replace("affine,", "natural,").replace("a: {mass: 2,", "a: {affine: {volume: 1}, mass: 2,"), "SC501"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (SCENE.replace("{gravity: [0, 0, 0]}", "{plane: xy}"), "SC501"),
+        (
+            SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,")
+            + PIN.format(type="revolute", more="limit: [-1, 1]").replace("parent: a", "parent: world"),
+            "SC501",
+        ),
+        (
+            SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,")
+            + PIN.format(type="prismatic", more="").replace("parent: a", "parent: world")
+            + "forces: {f: {type: torque, joint: j, value: 1}}\n",
+            "SC501",
+        ),
+        (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, affine: {transform: {linear: [1, 0, 0]}}, mass: 2,"), "SC501"),
+        (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {linear: [1, 0, 0], shift: [1, 0, 0]}}, mass: 2,"), "SC207"),
+        (SCENE.replace("a: {mass: 2, inertia: {diag: [1, 1, 1]}}", "a: {mass: 2, inertia: point}"), "SC452"),
+        (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {}}, mass: 2,"), "SC207"),
+        (SCENE.replace("affine,", "natural,").replace("a: {mass: 2,", "a: {affine: {volume: 1}, mass: 2,"), "SC501"),
+    ],
+)
 def test_scenes_that_are_refused(text, code):
     assert {fault[0] for fault in faults_of(text)} == {code}
 
@@ -354,22 +367,42 @@ def test_bdf2_begins_anew_where_forces_jump(device):
 
 # A flap, a slider and the elbow of a two-link arm that meet hard limits in steps of different phases, and a stranger.
 HINGE = {"type": "revolute", "parent": "world", "axis": [0, 0, 1]}
-STOPPED = {"hinge": {**HINGE, "child": "flap", "at": [0, 0, 0], "qd": 3, "limit": [-4, "${up}"]},
-           "rail": {"type": "prismatic", "parent": "world", "child": "block", "at": [0, 5, 0], "axis": [1, 0, 0], "qd": -3,
-                    "limit": ["${-up}", 4]},
-           "elbow": {**HINGE, "parent": "arm", "child": "hand", "at": [0.4, 10, 0], "qd": 2.5, "limit": [-4, "${up}"]},
-           "shoulder": {**HINGE, "child": "arm", "at": [0, 10, 0], "qd": 0.4}}  # fmt: skip
+STOPPED = {
+    "hinge": {**HINGE, "child": "flap", "at": [0, 0, 0], "qd": 3, "limit": [-4, "${up}"]},
+    "rail": {
+        "type": "prismatic",
+        "parent": "world",
+        "child": "block",
+        "at": [0, 5, 0],
+        "axis": [1, 0, 0],
+        "qd": -3,
+        "limit": ["${-up}", 4],
+    },
+    "elbow": {**HINGE, "parent": "arm", "child": "hand", "at": [0.4, 10, 0], "qd": 2.5, "limit": [-4, "${up}"]},
+    "shoulder": {**HINGE, "child": "arm", "at": [0, 10, 0], "qd": 0.4},
+}
 PHASES = [0.3 + 0.00025 * k for k in range(12)]  # [m, rad], two steps of the slowest
 DT = 0.001
 STOPS = {
-    "simcli": 1, "params": {"up": 0.3, "other": 0.0}, "world": {"gravity": [0, 0, 0]},
-    "bodies": {name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": place}}
-               for name, place in (("flap", [0, 0, 0]), ("block", [0, 5, 0]), ("arm", [0.2, 10, 0]), ("hand", [0.6, 10, 0]),
-                                   ("other", [0, 15, 0]))},
+    "simcli": 1,
+    "params": {"up": 0.3, "other": 0.0},
+    "world": {"gravity": [0, 0, 0]},
+    "bodies": {
+        name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": place}}
+        for name, place in (
+            ("flap", [0, 0, 0]),
+            ("block", [0, 5, 0]),
+            ("arm", [0.2, 10, 0]),
+            ("hand", [0.6, 10, 0]),
+            ("other", [0, 15, 0]),
+        )
+    },
     "joints": {**STOPPED, "other": {**HINGE, "child": "other", "at": [0, 15, 0], "qd": "${other}"}},
-    "solver": {"type": "affine", "dt": DT}, "run": {"duration": 0.2}, "output": {"every": DT},
+    "solver": {"type": "affine", "dt": DT},
+    "run": {"duration": 0.2},
+    "output": {"every": DT},
     "batch": {"worlds": 24, "vary": {"params.up": {"list": 2 * PHASES}, "params.other": {"list": [0.0] * 12 + [-2.0] * 12}}},
-}  # fmt: skip
+}
 # [m/s, rad/s] of 3 that are left after the impact: the tolerance of 1 um over the step, and what rail and chain, which are
 # elastic, give back with bdf1 as well.
 REBOUND = {"hinge": 3e-3, "rail": 0.03, "elbow": 0.1}

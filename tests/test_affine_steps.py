@@ -307,46 +307,95 @@ ENERGIES_INERTIA = {"full": [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03
 
 
 def body(x, y, **more):
-    return {"mass": 2.0, "com": [0.1, -0.05, 0.2], "inertia": ENERGIES_INERTIA,
-            "pose": {"xyz": [x, y, 0.1], "rpy": [0.2, -0.1, 0.3]},
-            "affine": {"stiffness": 3e4, "volume": 0.01}, **more}  # fmt: skip
+    return {
+        "mass": 2.0,
+        "com": [0.1, -0.05, 0.2],
+        "inertia": ENERGIES_INERTIA,
+        "pose": {"xyz": [x, y, 0.1], "rpy": [0.2, -0.1, 0.3]},
+        "affine": {"stiffness": 3e4, "volume": 0.01},
+        **more,
+    }
 
 
 JOINTS = {
-    "turn": {"type": "revolute", "axis": [0.1, 0.2, 1], "damping": 0.7, "limit": [-0.1, 0.05], "init_angle": 0.2,
-             "drive": {"mode": "position_velocity", "target": 0.4, "target_velocity": 1, "stiffness": 30, "damping": 3},
-             "driving": {"aim_angle": 0.5, "is_constrained": True, "stiffness": 50}},
-    "slide": {"type": "prismatic", "axis": [1, 0.3, 0], "limit": {"lower": -0.01, "upper": 0.02, "strength": 0.3},
-              "driving": {"aim_distance": 0.1, "is_constrained": True, "is_passive": True, "stiffness": 40}},
-    "both": {"type": "cylindrical", "axis": [0, 0.3, 1], "limit": [{"lower": -0.01, "upper": 0.01, "stiffness": 200,
-             "damping": 2}, {"lower": -0.02, "upper": 0.02}], "damping": 0.3},
+    "turn": {
+        "type": "revolute",
+        "axis": [0.1, 0.2, 1],
+        "damping": 0.7,
+        "limit": [-0.1, 0.05],
+        "init_angle": 0.2,
+        "drive": {"mode": "position_velocity", "target": 0.4, "target_velocity": 1, "stiffness": 30, "damping": 3},
+        "driving": {"aim_angle": 0.5, "is_constrained": True, "stiffness": 50},
+    },
+    "slide": {
+        "type": "prismatic",
+        "axis": [1, 0.3, 0],
+        "limit": {"lower": -0.01, "upper": 0.02, "strength": 0.3},
+        "driving": {"aim_distance": 0.1, "is_constrained": True, "is_passive": True, "stiffness": 40},
+    },
+    "both": {
+        "type": "cylindrical",
+        "axis": [0, 0.3, 1],
+        "limit": [{"lower": -0.01, "upper": 0.01, "stiffness": 200, "damping": 2}, {"lower": -0.02, "upper": 0.02}],
+        "damping": 0.3,
+    },
     "stiff": {"type": "revolute", "axis": [0, 1, 0.2], "friction": 0.8, "armature": 2e-4, "motion": {"velocity": 2}},
-    "weak": {"type": "cylindrical", "axis": [0.1, 1, 0], "velocity_limit": 2, "friction": [2, 3], "armature": [1e-3, 2e-3],
-             "drive": [{"mode": "position", "target": 0.1, "stiffness": 60, "damping": 0.1, "effort_limit": 1},
-                       {"mode": "effort", "target": 3, "effort_limit": 1}]},
+    "weak": {
+        "type": "cylindrical",
+        "axis": [0.1, 1, 0],
+        "velocity_limit": 2,
+        "friction": [2, 3],
+        "armature": [1e-3, 2e-3],
+        "drive": [
+            {"mode": "position", "target": 0.1, "stiffness": 60, "damping": 0.1, "effort_limit": 1},
+            {"mode": "effort", "target": 3, "effort_limit": 1},
+        ],
+    },
     "geared": {"type": "revolute", "axis": [0, 0.2, 1], "mimic": {"joint": "turn", "ratio": -2}},
     "rack": {"type": "prismatic", "axis": [0, 0.2, 1], "mimic": {"joint": "stiff", "ratio": 0.3}},
-    "ball": {"type": "ball"}, "weld": {"type": "fixed"},
+    "ball": {"type": "ball"},
+    "weld": {"type": "fixed"},
     "cross": {"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
     "plane": {"type": "planar", "axis": [0, 0, 1]},
     "orbit": {"type": "nc_orbital_revolute", "axis": [0, 0, 1], "parent_frame": {"xyz": [0.3, 0, 0]}, "child_frame": {}},
     "rod": {"type": "distance", "length": 0.6, "parent_frame": {"xyz": [0.1, 0, 0]}, "child_frame": {"xyz": [0, 0.1, 0]}},
-}  # fmt: skip
+}
 SCENE = {
-    "simcli": 1, "solver": {"type": "affine", "integrator": "bdf1", "dt": DT, "strength_ratio": 0.02},
-    "bodies": {f"{end}{k}": body(0.5 * (end == "b"), k) for k in range(len(JOINTS)) for end in "ab"} | {
-        "arap": body(0, 20, affine={"stiffness": 3e4, "volume": 0.01, "energy": "arap"})},
-    "joints": {name: {"parent": f"a{k}", "child": f"b{k}", "loop": True, **(
-        {} if "child_frame" in joint else {"at": [0.25, k, 0]}), **joint} for k, (name, joint) in enumerate(JOINTS.items())},
+    "simcli": 1,
+    "solver": {"type": "affine", "integrator": "bdf1", "dt": DT, "strength_ratio": 0.02},
+    "bodies": {f"{end}{k}": body(0.5 * (end == "b"), k) for k in range(len(JOINTS)) for end in "ab"}
+    | {"arap": body(0, 20, affine={"stiffness": 3e4, "volume": 0.01, "energy": "arap"})},
+    "joints": {
+        name: {
+            "parent": f"a{k}",
+            "child": f"b{k}",
+            "loop": True,
+            **({} if "child_frame" in joint else {"at": [0.25, k, 0]}),
+            **joint,
+        }
+        for k, (name, joint) in enumerate(JOINTS.items())
+    },
     "forces": {
-        "cord": {"type": "spring", "a": {"body": "a0", "at": [0.1, 0, 0.2]}, "b": {"world": [1, 1, 1]}, "stiffness": 20,
-                 "damping": 0.5, "rest_length": 0.3},
-        "rope": {"type": "spring", "a": {"body": "a1", "at": [0, 0.1, 0]}, "b": {"body": "b2", "at": [0, 0, 0.1]},
-                 "stiffness": 15, "rest_length": 0.4, "slack": True},
+        "cord": {
+            "type": "spring",
+            "a": {"body": "a0", "at": [0.1, 0, 0.2]},
+            "b": {"world": [1, 1, 1]},
+            "stiffness": 20,
+            "damping": 0.5,
+            "rest_length": 0.3,
+        },
+        "rope": {
+            "type": "spring",
+            "a": {"body": "a1", "at": [0, 0.1, 0]},
+            "b": {"body": "b2", "at": [0, 0, 0.1]},
+            "stiffness": 15,
+            "rest_length": 0.4,
+            "slack": True,
+        },
         "load": {"type": "torque", "joint": "turn", "value": 2.0},
         "coil": {"type": "torsion", "joint": "turn", "stiffness": 7, "rest_angle": 0.3},
     },
-}  # fmt: skip
+}
 
 
 def built(tmp_path, scene):
@@ -378,8 +427,11 @@ class Evaluation:
 
     def __init__(self, model, device):
         arena = Arena(device.for_worlds(4), 4)
-        options = type("Options", (), {"integrator": "bdf1", "tolerance": 1e-9, "max_iterations": 5, "max_velocity": 1e6,
-                                      "friction_speed": 3.0})  # fmt: skip
+        options = type(
+            "Options",
+            (),
+            {"integrator": "bdf1", "tolerance": 1e-9, "max_iterations": 5, "max_velocity": 1e6, "friction_speed": 3.0},
+        )
         self.core = AffineCore(model, options, RunPlan_of_energies(DT, 1, 1, frozenset(("state",))), arena)
         arena.build()
         self.core.tables.arena.upload()
@@ -456,7 +508,8 @@ def test_mass_matrix_is_that_of_the_equations(tmp_path):
     M = mass_matrix(2.0, com, inertia)
     velocity = np.random.default_rng(2).standard_normal(12)
     axes = model.joint_q[0, -9:].reshape(3, 3)
-    rates = np.concatenate((velocity[:3] + velocity[3:].reshape(3, 3) @ com,
-                            (velocity[3:].reshape(3, 3) @ axes.T).T.ravel()))  # fmt: skip
+    rates = np.concatenate(
+        (velocity[:3] + velocity[3:].reshape(3, 3) @ com, (velocity[3:].reshape(3, 3) @ axes.T).T.ravel())
+    )
     weight = (model.columns.weight - model.columns.excess)[0, -12:]
     assert weight @ np.square(rates) == pytest.approx(velocity @ M @ velocity, rel=ROUNDING)

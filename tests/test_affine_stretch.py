@@ -118,10 +118,18 @@ def test_slices_selections_and_float32_keep_it(path, tmp_path):
     for world in (0, 1):
         command("slice", path, "--world", world, "-o", tmp_path / f"{world}.h5")
     command("merge", tmp_path / "1.h5", tmp_path / "0.h5", "-o", tmp_path / "both.h5")
-    command("run", path.with_suffix(".yaml"), "-o", tmp_path / "few.h5", "-q", "--set", "output.dtype=float32",
-            "--set", "output.select=[bar]")  # fmt: skip
-    for name, expected in (("part", whole[2:9:3, :, 1:]), ("both", whole[:, ::-1]),
-                           ("few", whole[:, :, :1].astype("f4"))):  # fmt: skip
+    command(
+        "run",
+        path.with_suffix(".yaml"),
+        "-o",
+        tmp_path / "few.h5",
+        "-q",
+        "--set",
+        "output.dtype=float32",
+        "--set",
+        "output.select=[bar]",
+    )
+    for name, expected in (("part", whole[2:9:3, :, 1:]), ("both", whole[:, ::-1]), ("few", whole[:, :, :1].astype("f4"))):
         with simcli.open(tmp_path / f"{name}.h5") as run:
             found = run.column("frames/body_stretch")[...]
             assert found.dtype == expected.dtype
@@ -273,15 +281,19 @@ def hanging(h, n, **body):
     quiet = {"affine": {"quasi_static": True, **body}}
     return {
         "simcli": 1,
-        "bodies": {"hangs": {**solid, **quiet, "pose": {"xyz": [0, 0, -REST]}},
-                   "falls": {**solid, **quiet, "pose": {"xyz": [3, 0, 0]}},
-                   "swings": {**solid, "pose": {"xyz": [6, 0, -REST]}}},
-        "forces": {"still": {**spring, "a": {"world": [0, 0, 0]}, "b": "hangs/top"},
-                   "free": {**spring, "a": {"world": [6, 0, 0]}, "b": "swings/top"}},
+        "bodies": {
+            "hangs": {**solid, **quiet, "pose": {"xyz": [0, 0, -REST]}},
+            "falls": {**solid, **quiet, "pose": {"xyz": [3, 0, 0]}},
+            "swings": {**solid, "pose": {"xyz": [6, 0, -REST]}},
+        },
+        "forces": {
+            "still": {**spring, "a": {"world": [0, 0, 0]}, "b": "hangs/top"},
+            "free": {**spring, "a": {"world": [6, 0, 0]}, "b": "swings/top"},
+        },
         "solver": {"type": "affine", "dt": h, "integrator": "bdf1", "tolerance": 1e-10},
         "run": {"duration": n * h},
         "output": {"every": h, "channels": ["state", "energy"]},
-    }  # fmt: skip
+    }
 
 
 def rows(folder, content, name="run"):
@@ -321,14 +333,19 @@ def test_the_ledger_knows_what_is_taken(tmp_path):
     assert drift[1] < 0.3 * drift[0]
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({"velocity": {"linear": [1, 0, 0]}}, "velocity of a quasi-static body"),
-    ({"kinematic": True}, "quasi-static kinematic body"),
-    ({"integrator": "bdf2"}, "quasi-static body with bdf2"),
-    ({"solver": "natural"}, "`affine` of a body"),
-    ({"joints": {"a": {"type": "revolute", "parent": "world", "child": "falls", "axis": [0, 0, 1], "qd": 1.0}}},
-     "`qd` of joint `a`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"velocity": {"linear": [1, 0, 0]}}, "velocity of a quasi-static body"),
+        ({"kinematic": True}, "quasi-static kinematic body"),
+        ({"integrator": "bdf2"}, "quasi-static body with bdf2"),
+        ({"solver": "natural"}, "`affine` of a body"),
+        (
+            {"joints": {"a": {"type": "revolute", "parent": "world", "child": "falls", "axis": [0, 0, 1], "qd": 1.0}}},
+            "`qd` of joint `a`",
+        ),
+    ],
+)
 def test_what_makes_no_sense_is_refused_by_name(tmp_path, capsys, changes, words):
     from support.contact_scenes import write
 

@@ -62,16 +62,36 @@ def trajectory(tmp_path_factory):
             tuple(f"joint.ball_free.q.{k}" for k in range(7)),
             ("m",) * 3 + ("1",) * 4,
         ),
-        ("body.link1.position", "frames/body_q", (1, slice(0, 3)), tuple(f"body.link1.position.{c}" for c in "xyz"),
-         ("m",) * 3),
-        ("body.ball.orientation", "frames/body_q", (2, slice(3, 7)),
-         tuple(f"body.ball.orientation.{c}" for c in "xyzw"), ("1",) * 4),
-        ("bodies.link0.angular_velocity", "frames/body_qd", (0, slice(3, 6)),
-         tuple(f"body.link0.angular_velocity.{c}" for c in "xyz"), ("rad/s",) * 3),
-        ("point.link0/tip.velocity", "frames/point/link0/tip/velocity", (slice(0, 3),),
-         tuple(f"point.link0/tip.velocity.{c}" for c in "xyz"), ("m/s",) * 3),
+        (
+            "body.link1.position",
+            "frames/body_q",
+            (1, slice(0, 3)),
+            tuple(f"body.link1.position.{c}" for c in "xyz"),
+            ("m",) * 3,
+        ),
+        (
+            "body.ball.orientation",
+            "frames/body_q",
+            (2, slice(3, 7)),
+            tuple(f"body.ball.orientation.{c}" for c in "xyzw"),
+            ("1",) * 4,
+        ),
+        (
+            "bodies.link0.angular_velocity",
+            "frames/body_qd",
+            (0, slice(3, 6)),
+            tuple(f"body.link0.angular_velocity.{c}" for c in "xyz"),
+            ("rad/s",) * 3,
+        ),
+        (
+            "point.link0/tip.velocity",
+            "frames/point/link0/tip/velocity",
+            (slice(0, 3),),
+            tuple(f"point.link0/tip.velocity.{c}" for c in "xyz"),
+            ("m/s",) * 3,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_name_gives_the_dataset_labels_and_units(trajectory, name, path, pick, labels, units):
     (channel,) = read_channels(trajectory, [name], [2, 0], every=5)
     stored = trajectory.column(path)[...][::5][:, [2, 0]]
@@ -336,7 +356,7 @@ OLD_AND_NEW = (
     ({"at": 0.5, "body": "link0", "quantity": "orientation"}, {"at": 0.5, "quantity": "body.link0.orientation"}),
     ({"min": "joints.hinge0.q"}, {"min": "joint.hinge0.q"}),
     ({"max": "bodies.link1.velocity"}, {"max": "body.link1.velocity"}),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("old", "new"), OLD_AND_NEW, ids=lambda given: str(given))
@@ -373,12 +393,22 @@ def of_world(model, world):
     """The same mechanism with the bodies of one world."""
 
     def pick(table, *names):
-        return replace(table, **{name: getattr(table, name)[world : world + 1] if len(getattr(table, name)) > 1
-                                 else getattr(table, name) for name in names})  # fmt: skip
+        return replace(
+            table,
+            **{
+                name: getattr(table, name)[world : world + 1] if len(getattr(table, name)) > 1 else getattr(table, name)
+                for name in names
+            },
+        )
 
-    return replace(model, n_worlds=1, bodies=pick(model.bodies, "mass", "com", "inertia"),
-                   links=pick(model.links, "mass", "com", "inertia", "body_rotation", "body_offset"),
-                   joint_q=model.joint_q[:1], joint_qd=model.joint_qd[:1])  # fmt: skip
+    return replace(
+        model,
+        n_worlds=1,
+        bodies=pick(model.bodies, "mass", "com", "inertia"),
+        links=pick(model.links, "mass", "com", "inertia", "body_rotation", "body_offset"),
+        joint_q=model.joint_q[:1],
+        joint_qd=model.joint_qd[:1],
+    )
 
 
 def size(values):

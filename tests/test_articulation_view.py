@@ -150,16 +150,23 @@ def test_ik_undoes_fk_where_it_is_selected(model):
     expected = shaken(model)
     mask = np.random.default_rng(4).random((model.n_worlds, 3)) < 0.5
     mask[0] = False, True, True
-    for call in (lambda s: view.eval_ik(s, mask=mask), lambda s: view.eval_ik(s, indices=np.flatnonzero(mask.ravel())),
-                 lambda s: package.eval_ik(model, s, mask=view.get_model_articulation_mask(mask))):  # fmt: skip
+    for call in (
+        lambda s: view.eval_ik(s, mask=mask),
+        lambda s: view.eval_ik(s, indices=np.flatnonzero(mask.ravel())),
+        lambda s: package.eval_ik(model, s, mask=view.get_model_articulation_mask(mask)),
+    ):
         state = expected.copy()
         state.joint_q[...], state.joint_qd[...] = FILLED, FILLED
         call(state)
         q, rates = view.get_dof_positions(state), view.get_dof_velocities(state)
         assert np.all(q[~mask] == FILLED)
         assert np.all(rates[~mask] == FILLED)
-        assert np.abs(upright(model, state.joint_q, expected.joint_q)[..., view.group.q] - view.get_dof_positions(expected)
-                      )[mask].max() < PROJECTED  # fmt: skip
+        assert (
+            np.abs(upright(model, state.joint_q, expected.joint_q)[..., view.group.q] - view.get_dof_positions(expected))[
+                mask
+            ].max()
+            < PROJECTED
+        )
         assert np.abs(rates - view.get_dof_velocities(expected))[mask].max() < PROJECTED
     package.eval_ik(model, state)
     assert np.abs(upright(model, state.joint_q, expected.joint_q) - expected.joint_q).max() < PROJECTED
@@ -263,8 +270,10 @@ def test_roots_move_all_that_hangs_on_them(model):
         assert view.model is model
         return
     assert np.array_equal(state.joint_q, before.joint_q)
-    turned = np.concatenate([rot.quat_rotate(shift[:, :, None, 3:], part)
-                             for part in np.split(links.get_link_velocities(before), 2, axis=-1)], axis=-1)  # fmt: skip
+    turned = np.concatenate(
+        [rot.quat_rotate(shift[:, :, None, 3:], part) for part in np.split(links.get_link_velocities(before), 2, axis=-1)],
+        axis=-1,
+    )
     got = links.get_link_velocities(again)
     assert np.abs(got - np.where(mask[..., None, None], turned, links.get_link_velocities(before))).max() < ROUNDING
 

@@ -54,8 +54,17 @@ def test_links_follow_from_the_tables_bit_for_bit():
                 assert np.array_equal(getattr(again.links, column.name), getattr(model.links, column.name)), column.name
 
 
-EDITS = ("bodies.mass", "bodies.com", "bodies.inertia", "joints.X_p", "joints.X_c", "joints.pitch", "dofs.axis",
-         "dofs.damping", "joint_q")  # fmt: skip
+EDITS = (
+    "bodies.mass",
+    "bodies.com",
+    "bodies.inertia",
+    "joints.X_p",
+    "joints.X_c",
+    "joints.pitch",
+    "dofs.axis",
+    "dofs.damping",
+    "joint_q",
+)
 
 
 @pytest.mark.parametrize("n_worlds", WORLDS)
@@ -86,8 +95,10 @@ def test_the_authored_pose_goes_with_a_moved_base(device):
     expected = old.copy()
     expected[:, 1, :, 2] += 0.5
     assert apart(view.get_attribute("bodies.q", view.model), expected) < ROUNDING
-    assert np.array_equal(ArticulationView(model, "*/drone").get_attribute("bodies.q", view.model),
-                          ArticulationView(model, "*/drone").get_attribute("bodies.q", model))  # fmt: skip
+    assert np.array_equal(
+        ArticulationView(model, "*/drone").get_attribute("bodies.q", view.model),
+        ArticulationView(model, "*/drone").get_attribute("bodies.q", model),
+    )
     assert view.model.joints.X_p.shape == model.joints.X_p.shape
     assert view.shape_names == ("upper/tube",)
 

@@ -287,9 +287,16 @@ def test_surfaces_have_the_features_that_count(bench):
 
 
 def test_curved_surfaces_tell_how_far_they_lie_inside(tmp_path, all_supported):
-    text = scene({"ground": "{type: plane}"}, {"a": {
-        "drum": "{type: cylinder, radius: 0.3, length: 0.7}", "hat": "{type: cone, radius: 0.3, length: 0.7}",
-        "egg": "{type: ellipsoid, radii: [0.3, 0.3, 0.3]}"}})  # fmt: skip
+    text = scene(
+        {"ground": "{type: plane}"},
+        {
+            "a": {
+                "drum": "{type: cylinder, radius: 0.3, length: 0.7}",
+                "hat": "{type: cone, radius: 0.3, length: 0.7}",
+                "egg": "{type: ellipsoid, radii: [0.3, 0.3, 0.3]}",
+            }
+        },
+    )
     model = read_model(tmp_path, text)
     for segments in (8, 16, 32):
         host = surfaces(model, segments)
@@ -327,19 +334,33 @@ def stack(worlds, duration):
     """Five cubes in a world each."""
     lines, vary = [], []
     for b in range(FLAT_N):
-        numbers = {f"{name}{b}": [float(x) for x in column] for name, column in zip(
-            "xyzrp", (*np.transpose([place[b] for place, _ in worlds]), *np.transpose(
-                [(slope[b, 1], -slope[b, 0]) for _, slope in worlds])), strict=True)}  # fmt: skip
+        numbers = {
+            f"{name}{b}": [float(x) for x in column]
+            for name, column in zip(
+                "xyzrp",
+                (
+                    *np.transpose([place[b] for place, _ in worlds]),
+                    *np.transpose([(slope[b, 1], -slope[b, 0]) for _, slope in worlds]),
+                ),
+                strict=True,
+            )
+        }
         vary += [f"params.{name}: {{list: {values}}}" for name, values in numbers.items()]
         x, y, z, r, p = (f'"${{{name}}}"' for name in numbers)
         box = f"{{type: box, size: [{FLAT_SIZE}, {FLAT_SIZE}, {FLAT_SIZE}]}}"
         lines.append(f"  c{b}: {{pose: {{xyz: [{x}, {y}, {z}], rpy: [{r}, {p}, 0]}}, shapes: {{it: {box}}}}}")
     params = ", ".join(f"{line.split(':')[0].removeprefix('params.')}: 0" for line in vary)
-    head = ["world: {shapes: {ground: {type: plane}}}", "materials: {stone: {friction: 0.5}}", f"params: {{{params}}}",
-            f"batch: {{worlds: {len(worlds)}, vary: {{{', '.join(vary)}}}}}",
-            "defaults: {shape: {density: 1000, material: stone}}", "bodies:"]  # fmt: skip
-    return "\n".join([*head, *lines, f"solver: {{type: affine, dt: {DT}, contact: {{d_hat: {D_HAT}}}}}",
-                      f"run: {{duration: {duration}}}"])  # fmt: skip
+    head = [
+        "world: {shapes: {ground: {type: plane}}}",
+        "materials: {stone: {friction: 0.5}}",
+        f"params: {{{params}}}",
+        f"batch: {{worlds: {len(worlds)}, vary: {{{', '.join(vary)}}}}}",
+        "defaults: {shape: {density: 1000, material: stone}}",
+        "bodies:",
+    ]
+    return "\n".join(
+        [*head, *lines, f"solver: {{type: affine, dt: {DT}, contact: {{d_hat: {D_HAT}}}}}", f"run: {{duration: {duration}}}"]
+    )
 
 
 def settled(run, since):
@@ -380,16 +401,21 @@ run: {duration: 1}
 SOLVER = "solver: {type: affine, dt: 0.01}\n"
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("contact: {pairs: [{a: ball, b: ground, restitution: 0.1}]}\n" + SOLVER, "restitution"),
-    ("contact: {pairs: [{a: ball, b: ground, rolling_friction: 1e-3}]}\n" + SOLVER, "rolling friction"),
-    ("contact: {pairs: [{a: ball, b: ground, torsional_friction: 1e-3}]}\n" + SOLVER, "torsional friction"),
-    ("contact: {pairs: [{a: ball, b: ground, friction: 0.3, friction_static: 0.5}]}\n" + SOLVER, "static friction"),
-    ("contact: {enabled: true}\nsolver: {type: affine, dt: 0.01, precision: float32}\n", "single precision"),
-    ("contact: {pairs: [{a: ball, b: ground, d_hat: 1 mm}]}\nsolver: {type: maximal, dt: 0.01}\n", "`d_hat` of a pair"),
-    ("contact: {pairs: [{a: ball, b: ground, barrier_stiffness: 1e9}]}\nsolver: {type: maximal, dt: 0.01}\n",
-     "`barrier_stiffness` of a pair"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("contact: {pairs: [{a: ball, b: ground, restitution: 0.1}]}\n" + SOLVER, "restitution"),
+        ("contact: {pairs: [{a: ball, b: ground, rolling_friction: 1e-3}]}\n" + SOLVER, "rolling friction"),
+        ("contact: {pairs: [{a: ball, b: ground, torsional_friction: 1e-3}]}\n" + SOLVER, "torsional friction"),
+        ("contact: {pairs: [{a: ball, b: ground, friction: 0.3, friction_static: 0.5}]}\n" + SOLVER, "static friction"),
+        ("contact: {enabled: true}\nsolver: {type: affine, dt: 0.01, precision: float32}\n", "single precision"),
+        ("contact: {pairs: [{a: ball, b: ground, d_hat: 1 mm}]}\nsolver: {type: maximal, dt: 0.01}\n", "`d_hat` of a pair"),
+        (
+            "contact: {pairs: [{a: ball, b: ground, barrier_stiffness: 1e9}]}\nsolver: {type: maximal, dt: 0.01}\n",
+            "`barrier_stiffness` of a pair",
+        ),
+    ],
+)
 def test_what_the_barrier_does_not_know_is_refused_by_name(text, words):
     found = faults_of(text, START)
     assert [code for code, _, _ in found] == ["SC501"]

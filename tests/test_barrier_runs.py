@@ -9,7 +9,7 @@ from support.barriers import Drop, box_mesh, rest_gap
 from support.device import live_device
 from test_affine_steps import Run
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 G = 9.8
 KAPPA = 1e9  # [N/m^3]
@@ -204,8 +204,10 @@ def pile(n, integrator, duration, size=0.2, apart=0.02):
     lines = ["world: {shapes: {ground: {type: plane}}}", "bodies:"]
     for k in range(n**3):
         x, y, z = np.array((k % n, k // n % n, k // n**2)) * (size + apart) + (*rng.uniform(-0.2, 0.2, 2) * apart, 0.0)
-        lines.append(f"  c{k}: {{pose: {{xyz: [{x:.6f}, {y:.6f}, {z + size / 2 + apart:.6f}]}}, shapes: {{it: "
-                     f"{{type: box, size: [{size}, {size}, {size}], density: 1000}}}}}}")  # fmt: skip
+        lines.append(
+            f"  c{k}: {{pose: {{xyz: [{x:.6f}, {y:.6f}, {z + size / 2 + apart:.6f}]}}, shapes: {{it: "
+            f"{{type: box, size: [{size}, {size}, {size}], density: 1000}}}}}}"
+        )
     lines.append(f"solver: {{type: affine, dt: 0.01, integrator: {integrator}, contact: {{d_hat: 2 mm}}}}")
     lines.append(f"run: {{duration: {duration}}}")
     return "\n".join(lines)
@@ -373,9 +375,14 @@ AFFINE_THIN_GAIN = 3e-3
 MESHES = [box_mesh(size) for size in ((0.3, 0.002, 0.002), (0.3, 0.3, 0.001), (0.1, 0.1, 0.1))]
 
 
-@pytest.mark.parametrize(("integrator", "worlds", "duration", "gain"), [
-    ("bdf1", 4, 0.3, 1e-9), pytest.param("bdf1", 32, 0.5, AFFINE_THIN_GAIN, marks=pytest.mark.slow),
-    pytest.param("bdf2", 32, 0.5, AFFINE_THIN_GAIN, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("integrator", "worlds", "duration", "gain"),
+    [
+        ("bdf1", 4, 0.3, 1e-9),
+        pytest.param("bdf1", 32, 0.5, AFFINE_THIN_GAIN, marks=pytest.mark.slow),
+        pytest.param("bdf2", 32, 0.5, AFFINE_THIN_GAIN, marks=pytest.mark.slow),
+    ],
+)
 def test_needles_and_plates_fall_and_are_hit(tmp_path, integrator, worlds, duration, gain):
     run = Drop(TOUGH.format(integrator=integrator, worlds=worlds, duration=duration), live_device(), tmp_path)
     assert run.columns["diag/status"].max() == 0

@@ -146,9 +146,12 @@ def test_solvers_agree(device, solver):
     assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.15)
 
 
-@pytest.mark.parametrize(("solver", "words"), [
-    ("{type: affine}", "the affine solver does not support a force of type `bushing`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        ("{type: affine}", "the affine solver does not support a force of type `bushing`"),
+    ],
+)
 def test_who_does_not_honour_it_says_so(solver, words):
     with pytest.raises(SceneError) as refused:
         model_of(on_world() + f"solver: {solver}\n")
@@ -156,14 +159,17 @@ def test_who_does_not_honour_it_says_so(solver, words):
     assert (fault.code, fault.where.path) == ("SC501", "forces.mount.type")
 
 
-@pytest.mark.parametrize(("wrong", "code", "path"), [
-    ("stiffness: [900, 400]", "SC205", "stiffness"),
-    ("stiffness: -1", "SC231", "stiffness"),
-    ("stiffness: 3 N", "SC213", "stiffness"),
-    ("axes: {xyz: [1, 0, 0]}", "SC207", "axes.xyz"),
-    ("a: {body: world, at: [0, 0, 0]}", "SC304", "a"),
-    ("b: {body: n, at: [0, 0, 0]}", "SC304", "b.body"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "code", "path"),
+    [
+        ("stiffness: [900, 400]", "SC205", "stiffness"),
+        ("stiffness: -1", "SC231", "stiffness"),
+        ("stiffness: 3 N", "SC213", "stiffness"),
+        ("axes: {xyz: [1, 0, 0]}", "SC207", "axes.xyz"),
+        ("a: {body: world, at: [0, 0, 0]}", "SC304", "a"),
+        ("b: {body: n, at: [0, 0, 0]}", "SC304", "b.body"),
+    ],
+)
 def test_wrong_words_are_told_where_they_stand(wrong, code, path):
     key = wrong.partition(":")[0]
     parts = {"a": "{world: [0, 0, 0]}", "b": "{body: m, at: [0, 0, 0]}", key: wrong.partition(": ")[2]}
@@ -214,5 +220,6 @@ def test_files_of_before_have_none(tmp_path):
             del file["model"][name]
     with simcli.open(tmp_path / "old.h5") as old, simcli.open(tmp_path / "a.h5") as new:
         assert {name: np.shape(array) for name, array in old.model.items()} == {
-            name: np.shape(array) for name, array in new.model.items()}  # fmt: skip
+            name: np.shape(array) for name, array in new.model.items()
+        }
     assert run_command(["diff", old_path, new_path], debug=False, as_json=False) == 0

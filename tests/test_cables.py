@@ -148,8 +148,10 @@ def test_a_rotation_of_both_bodies_together_is_not_damped(device):
     assert np.abs(wrench[1]).min() > 0.1
 
 
-MOVING = (", velocity: {linear: [0.2, -0.3, 0.1], angular: [1, 0.5, -2]}",
-          ", velocity: {linear: [-0.5, 0.4, 0.8], angular: [-2, 1, 3]}")  # fmt: skip
+MOVING = (
+    ", velocity: {linear: [0.2, -0.3, 0.1], angular: [1, 0.5, -2]}",
+    ", velocity: {linear: [-0.5, 0.4, 0.8], angular: [-2, 1, 3]}",
+)
 LEDGER = 1e-8  # [J] after 1 s of rk4 at 1 ms: (10/s * 1 ms)^4
 
 
@@ -222,12 +224,16 @@ def cantilever():
     bodies, joints = [], []
     material = f"youngs: {YOUNGS}, poisson: 0.3, radius: {RADIUS}, axis: [1, 0, 0]"
     for k in range(N_PIECES):
-        bodies.append(f"  p{k}: {{mass: 0.05, com: [{PIECE / 2}, 0, 0], inertia: {{diag: [1e-5, 5e-5, 5e-5]}}, "
-                      f"pose: {{xyz: [{k * PIECE}, 0, 0]}}}}")  # fmt: skip
+        bodies.append(
+            f"  p{k}: {{mass: 0.05, com: [{PIECE / 2}, 0, 0], inertia: {{diag: [1e-5, 5e-5, 5e-5]}}, "
+            f"pose: {{xyz: [{k * PIECE}, 0, 0]}}}}"
+        )
         parent, at = ("world", 0.0) if k == 0 else (f"p{k - 1}", PIECE)
         length = PIECE / 2 if k == 0 else PIECE
-        joints.append(f"  c{k}: {{type: cable, parent: {parent}, child: p{k}, length: {length}, {material}, "
-                      f"parent_frame: {{xyz: [{at}, 0, 0]}}}}")  # fmt: skip
+        joints.append(
+            f"  c{k}: {{type: cable, parent: {parent}, child: p{k}, length: {length}, {material}, "
+            f"parent_frame: {{xyz: [{at}, 0, 0]}}}}"
+        )
     push = f"forces: {{f: {{type: wrench, body: p{N_PIECES - 1}, force: [0, 0, {LOAD}], at: [{PIECE}, 0, 0]}}}}"
     parts = ["world: {gravity: [0, 0, 0]}", "bodies:", *bodies, "joints:", *joints, push, "batch: {worlds: 2}"]
     return "\n".join(parts)
@@ -285,11 +291,19 @@ def test_what_is_left_out_of_a_cable():
     assert not model.joints.is_tree[0]
 
 
-@pytest.mark.parametrize(("law", "code"), [
-    ("stretch: 10, length: 0.3", "SC416"), ("youngs: 1e9, radius: 0.1", "SC416"), ("length: 1", "SC416"),
-    ("stretch: 10, youngs: 1e9", "SC416"), ("stretch: -1", "SC231"), ("stretch: 1, init_angle: 1", "SC462"),
-    ("stretch: 1, limit: [0, 1]", "SC409"), ("stretch: 1, q: [1, 2]", "SC466"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("law", "code"),
+    [
+        ("stretch: 10, length: 0.3", "SC416"),
+        ("youngs: 1e9, radius: 0.1", "SC416"),
+        ("length: 1", "SC416"),
+        ("stretch: 10, youngs: 1e9", "SC416"),
+        ("stretch: -1", "SC231"),
+        ("stretch: 1, init_angle: 1", "SC462"),
+        ("stretch: 1, limit: [0, 1]", "SC409"),
+        ("stretch: 1, q: [1, 2]", "SC466"),
+    ],
+)
 def test_faults_of_cables(law, code):
     with pytest.raises(SceneError) as caught:
         model_of(pair(law))
@@ -331,11 +345,19 @@ joints:
 def test_generalized_alpha_keeps_its_order_and_its_account(device):
     """Two pieces that swing and whip, against rk4; the dampers of a cable act half way between its ends."""
     laws = "stretch: 2000, bend: 0.3, twist: 0.2, stretch_damping: 1, bend_damping: 0.002, twist_damping: 0.001"
-    text = "bodies:\n" + "".join(f"  {b}: {{mass: 0.1, inertia: {{diag: [1e-4, 1e-4, 1e-4]}}, pose: {{xyz: [{x}, 0, 1]}}}}\n"
-                                 for b, x in (("a", 0.1), ("b", 0.3))) + "joints:\n"  # fmt: skip
+    text = (
+        "bodies:\n"
+        + "".join(
+            f"  {b}: {{mass: 0.1, inertia: {{diag: [1e-4, 1e-4, 1e-4]}}, pose: {{xyz: [{x}, 0, 1]}}}}\n"
+            for b, x in (("a", 0.1), ("b", 0.3))
+        )
+        + "joints:\n"
+    )
     for name, parent, child, place in (("j", "world", "a", "[0, 0, 1]"), ("k", "a", "b", "[0.1, 0, 0]")):
-        text += (f"  {name}: {{type: cable, parent: {parent}, child: {child}, parent_frame: {{xyz: {place}}}, "
-                 f"child_frame: {{xyz: [-0.1, 0, 0]}}, axis: [1, 0, 0], {laws}}}\n")  # fmt: skip
+        text += (
+            f"  {name}: {{type: cable, parent: {parent}, child: {child}, parent_frame: {{xyz: {place}}}, "
+            f"child_frame: {{xyz: [-0.1, 0, 0]}}, axis: [1, 0, 0], {laws}}}\n"
+        )
     exact = Runner(text + "solver: {type: generalized}\n", "rk4", device)(2e-4, 1000, 1)
     run = Runner(text + "solver: {type: natural}\n", "generalized_alpha", device)
     steps = (4e-3, 2e-3, 1e-3)

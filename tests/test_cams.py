@@ -41,24 +41,39 @@ joints:
   jc: {type: revolute, parent: world, child: c, at: [0, 4, 0], axis: [0, 1, 0], TURNS}
 """
 GEARS = CAMS.replace("RISES", f"mimic: {{joint: ja, polynomial: {RISE.coef.tolist()}}}").replace(
-    "TURNS", f"mimic: {{joint: jb, polynomial: {TURN.coef.tolist()}}}")  # fmt: skip
-HELD = CAMS.replace(", RISES", "").replace(", TURNS", "") + f"""
+    "TURNS", f"mimic: {{joint: jb, polynomial: {TURN.coef.tolist()}}}"
+)
+HELD = (
+    CAMS.replace(", RISES", "").replace(", TURNS", "")
+    + f"""
 forces:
   rises: {{type: coupling, unit: m, hold: 0.5, of: [{{joint: jb}}, {{joint: ja, polynomial: {(0.5 - RISE).coef.tolist()}}}]}}
   turns: {{type: coupling, unit: rad, hold: 0, of: [{{joint: jc}}, {{joint: jb, polynomial: {(-TURN).coef.tolist()}}}]}}
-"""  # fmt: skip
+"""
+)
 LOOP = GEARS.replace("jc: {", "jc: {loop: true, ")
 TOUCHING = GEARS.replace("[0, 2, 0]}}", "[0, 2, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}").replace(
-    "[0, 4, 0]}}", "[0, 4, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}")  # fmt: skip
+    "[0, 4, 0]}}", "[0, 4, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}"
+)
 # Order, and the error of the crank at TIME for steps of 2 ms: five times what was measured.
 STEPS = {
-    ("generalized", "semi_implicit"): (1, 1e-3), ("generalized", "rk4"): (4, 1e-10), ("generalized", "implicit"): (2, 2e-5),
-    ("maximal", "semi_implicit"): (1, 6e-3), ("natural", "zhong06"): (2, 1e-6), ("natural", "moreau"): (2, 1e-6),
-    ("affine", "bdf1"): (1, 6e-3), ("affine", "bdf2"): (2, 6e-5),
-}  # fmt: skip
+    ("generalized", "semi_implicit"): (1, 1e-3),
+    ("generalized", "rk4"): (4, 1e-10),
+    ("generalized", "implicit"): (2, 2e-5),
+    ("maximal", "semi_implicit"): (1, 6e-3),
+    ("natural", "zhong06"): (2, 1e-6),
+    ("natural", "moreau"): (2, 1e-6),
+    ("affine", "bdf1"): (1, 6e-3),
+    ("affine", "bdf2"): (2, 6e-5),
+}
 # The others compile long for what these say, too.
-QUICK = (("generalized", "semi_implicit"), ("generalized", "rk4"), ("natural", "zhong06"), ("natural", "moreau"),
-         ("affine", "bdf2"))  # fmt: skip
+QUICK = (
+    ("generalized", "semi_implicit"),
+    ("generalized", "rk4"),
+    ("natural", "zhong06"),
+    ("natural", "moreau"),
+    ("affine", "bdf2"),
+)
 LACK = {"affine": 1e-5}  # [m, rad], of cams as stiff as joints of affine bodies are
 ROUNDING = 1e-10
 
@@ -87,8 +102,12 @@ def crank():
 
 
 def runner(text, kind, integrator):
-    return Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, live_device(),
-                  frozenset(("state", "energy", "reactions", "joints")))  # fmt: skip
+    return Runner(
+        f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n",
+        integrator,
+        live_device(),
+        frozenset(("state", "energy", "reactions", "joints")),
+    )
 
 
 def ends(run, h):
@@ -106,8 +125,9 @@ def test_all_integrators_are_here_or_refuse():
         assert [code for code, _line, _message in faults_of(text)] == ["SC501"] * 2
 
 
-@pytest.mark.parametrize(("kind", "integrator"), [
-    run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in STEPS])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in STEPS]
+)
 def test_cams_move_as_their_one_coordinate(crank, kind, integrator):
     """At the order of the integrator, and the constraint does no work; what sums hold moves the same."""
     order, bound = STEPS[kind, integrator]
@@ -123,11 +143,14 @@ def test_cams_move_as_their_one_coordinate(crank, kind, integrator):
         np.testing.assert_allclose(ends(runner(HELD, kind, integrator), 2e-3)[0], q, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("text", "kind", "integrator"), [
-    pytest.param(LOOP, "generalized", "rk4", id="loop"),
-    pytest.param(TOUCHING, "generalized", "semi_implicit", id="touching", marks=pytest.mark.slow),
-    pytest.param(TOUCHING, "natural", "moreau", id="touching", marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kind", "integrator"),
+    [
+        pytest.param(LOOP, "generalized", "rk4", id="loop"),
+        pytest.param(TOUCHING, "generalized", "semi_implicit", id="touching", marks=pytest.mark.slow),
+        pytest.param(TOUCHING, "natural", "moreau", id="touching", marks=pytest.mark.slow),
+    ],
+)
 def test_cams_on_loop_joints_and_where_something_could_touch(crank, text, kind, integrator):
     q, _rate, drift, found = ends(runner(text, kind, integrator), 1e-3)
     assert abs(q[0] - crank[0]) < STEPS[kind, integrator][1]
@@ -239,9 +262,13 @@ def test_what_formats_cannot_say_is_lost_by_name(tmp_path):
     bent = THREE.replace("factor: 2", "polynomial: [0, 1, 2]").replace("factor: -1", "polynomial: [0, 1, 2]")
     soft = THREE.replace("hold: 0.3", "stiffness: 3").replace("factor: 2", "polynomial: [0, 1, 2]")
     for text, suffix, lost in (
-        (higher, ".xml", ["jc"]), (GEARS, ".urdf", ["jb", "jc"]), (led, ".xml", ["jb", "jc"]),
-        (bent, ".xml", ["sum"]), (soft, ".xml", ["sum"]), (THREE, ".urdf", ["sum"]),
-    ):  # fmt: skip
+        (higher, ".xml", ["jc"]),
+        (GEARS, ".urdf", ["jb", "jc"]),
+        (led, ".xml", ["jb", "jc"]),
+        (bent, ".xml", ["sum"]),
+        (soft, ".xml", ["sum"]),
+        (THREE, ".urdf", ["sum"]),
+    ):
         report = exported(tmp_path / "cams.yaml", text, suffix).report
         entries = [one for one in report.entries if one.kind in ("mimic", "force")]
         assert sorted(one.name for one in entries if one.fate == "dropped") == lost
@@ -251,8 +278,10 @@ def test_what_formats_cannot_say_is_lost_by_name(tmp_path):
 def test_recorded_efforts_are_those_of_inverse_dynamics(tmp_path, kind, integrator):
     """Steps of semi_implicit close cams where they end, which the recorded multipliers lack: it falls with the step."""
     path, gaps = tmp_path / "cams.yaml", []
-    path.write_text(f"simcli: 1\n{HELD}solver: {{type: {kind}, integrator: {integrator}}}\n"
-                    "run: {duration: 0.1}\noutput: {every: 0.02}\n")  # fmt: skip
+    path.write_text(
+        f"simcli: 1\n{HELD}solver: {{type: {kind}, integrator: {integrator}}}\n"
+        "run: {duration: 0.1}\noutput: {every: 0.02}\n"
+    )
     for step in ("2e-3", "1e-3"):
         run = simcli("run", path, "--set", f"solver.dt={step}", "-o", "r.h5", "-q", "--force", cwd=tmp_path)
         assert run.returncode == 0, run.stderr
@@ -264,13 +293,16 @@ def test_recorded_efforts_are_those_of_inverse_dynamics(tmp_path, kind, integrat
         assert max(gaps) < ROUNDING
 
 
-@pytest.mark.parametrize(("words", "code", "path"), [
-    ("ja: {mimic: {joint: jb, ratio: 2, polynomial: [0, 1]}}", "SC207", "polynomial"),
-    ("ja: {mimic: {joint: jb, polynomial: [0.3]}}", "SC205", "polynomial"),
-    ("t: {type: coupling, of: [{joint: ja, factor: 2, polynomial: [0, 1]}], hold: 1}", "SC207", "polynomial"),
-    ("t: {type: coupling, of: [{joint: ja}], hold: 1, stiffness: 3}", "SC207", "hold"),
-    ("t: {type: coupling, of: [{joint: ja}]}", "SC202", "nothing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "path"),
+    [
+        ("ja: {mimic: {joint: jb, ratio: 2, polynomial: [0, 1]}}", "SC207", "polynomial"),
+        ("ja: {mimic: {joint: jb, polynomial: [0.3]}}", "SC205", "polynomial"),
+        ("t: {type: coupling, of: [{joint: ja, factor: 2, polynomial: [0, 1]}], hold: 1}", "SC207", "polynomial"),
+        ("t: {type: coupling, of: [{joint: ja}], hold: 1, stiffness: 3}", "SC207", "hold"),
+        ("t: {type: coupling, of: [{joint: ja}]}", "SC202", "nothing"),
+    ],
+)
 def test_words_that_contradict_each_other(words, code, path):
     text = CAMS.replace(", RISES", "").replace(", TURNS", "")
     if words.startswith("ja"):
@@ -285,31 +317,44 @@ def test_words_that_contradict_each_other(words, code, path):
 SLIDING_POINTS_G, SPIN, H, N = 9.81, 2.0, 1e-3, 400
 AXIS = np.array([0.6, 0.0, 0.8])
 # Beads held in their centres of mass, which slide as their joints let them and spin about an axis of equal inertia.
-BEADS = "\n".join((
-    f"world: {{gravity: [0, 0, -{SLIDING_POINTS_G}]}}",
-    "defaults: {body: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}}",
-    "bodies:",
-    *(f"  {name}: {{pose: {{xyz: [0, {k}, 0]}}}}" for k, name in enumerate(dofs.SLIDING)),
-    "joints:",
-    *(f"  {name}: {{type: {name}, parent: world, child: {name}, axis: {AXIS.tolist()}}}" for name in dofs.SLIDING),
-    f"initial: {{joint_qd: {{{', '.join(f'{name}_free: [0, 0, 0, 0, {SPIN}, 0]' for name in dofs.SLIDING)}}}}}", ""))
+BEADS = "\n".join(
+    (
+        f"world: {{gravity: [0, 0, -{SLIDING_POINTS_G}]}}",
+        "defaults: {body: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}}",
+        "bodies:",
+        *(f"  {name}: {{pose: {{xyz: [0, {k}, 0]}}}}" for k, name in enumerate(dofs.SLIDING)),
+        "joints:",
+        *(f"  {name}: {{type: {name}, parent: world, child: {name}, axis: {AXIS.tolist()}}}" for name in dofs.SLIDING),
+        f"initial: {{joint_qd: {{{', '.join(f'{name}_free: [0, 0, 0, 0, {SPIN}, 0]' for name in dofs.SLIDING)}}}}}",
+        "",
+    )
+)
 # Beside them a chain of such joints, and one alone: one kernel for each integrator.
-CHAIN = """bodies:
+CHAIN = (
+    """bodies:
   a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}}
   b: {mass: 2, com: [0.2, 0.1, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0.6, 0, 0]}}
   c: {mass: 1.5, com: [0, 0.2, 0.1], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 2, 0]}}
-""", """joints:
+""",
+    """joints:
   swing: {type: revolute, parent: world, child: a, axis: [0, 1, 0], qd: 1}
   line: {type: point_on_line, parent: a, child: b, at: [0.6, 0, 0], axis: [0, 0.3, 1]}
   plane: {type: point_on_plane, parent: world, child: c, at: [0, 2, 0], axis: [0, 0.2, 1]}
-"""
+""",
+)
 SCENE = BEADS
 for section in CHAIN:
     SCENE = SCENE.replace(section.split("\n", 1)[0] + "\n", section)
 LINKS = ("a", "b", "c")
-STEPPERS = {("generalized", "rk4"): 1e-9, ("generalized", "implicit"): 2e-5, ("natural", "zhong06"): 5e-5,
-            ("natural", "generalized_alpha"): 1e-4, ("generalized", "semi_implicit"): 1e-2,
-            ("maximal", "semi_implicit"): 1e-2, ("affine", "bdf2"): 5e-4}  # fmt: skip
+STEPPERS = {
+    ("generalized", "rk4"): 1e-9,
+    ("generalized", "implicit"): 2e-5,
+    ("natural", "zhong06"): 5e-5,
+    ("natural", "generalized_alpha"): 1e-4,
+    ("generalized", "semi_implicit"): 1e-2,
+    ("maximal", "semi_implicit"): 1e-2,
+    ("affine", "bdf2"): 5e-4,
+}
 # In generalized coordinates these joints are rows, which rk4 tells; test_laws_energies.py and test_simulation_starts.py tell
 # other steps of rows.
 SLOW = {("generalized", "implicit"), ("generalized", "semi_implicit")}
@@ -381,9 +426,15 @@ def test_solvers_agree_on_a_chain(kind, integrator):
     assert np.linalg.norm(of_joint(model, found, "line")[-4:]) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("words", "solver"), [
-    ("drive: {mode: effort, target: 1}", "generalized"), ("damping: 1", "maximal"), ("limit: [0, 1]", "natural"),
-    ("friction: 1", "affine")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "solver"),
+    [
+        ("drive: {mode: effort, target: 1}", "generalized"),
+        ("damping: 1", "maximal"),
+        ("limit: [0, 1]", "natural"),
+        ("friction: 1", "affine"),
+    ],
+)
 def test_what_acts_on_their_coordinates_is_refused_by_name(words, solver):
     text = BEADS.replace(f"axis: {AXIS.tolist()}", f"axis: {AXIS.tolist()}, {words}", 1)
     found = faults_of(f"{text}solver: {{type: {solver}, dt: 1e-3}}\n")

@@ -56,11 +56,17 @@ def write_scenes(folder):
     del driven["joints"]["shaft"]["qd"]
     driven["joints"]["shaft"]["motion"] = {"velocity": "${w}"}
     loops = closed_loops.write(
-        folder / "loops.yaml", four_bar(1), four_bar(2, at=1.0), bennett(), cardan(), pendulum(), **options,
+        folder / "loops.yaml",
+        four_bar(1),
+        four_bar(2, at=1.0),
+        bennett(),
+        cardan(),
+        pendulum(),
+        **options,
         models={stem: template(stem) for stem in stems} | {"driven": driven},
         instances={stem: {"model": stem} for stem in stems}
         | {"thin": {"model": "bricard", "params": {"s": 0}}, "driven": {"model": "driven"}},
-    )  # fmt: skip
+    )
     return loops, closed_loops.write(folder / "wide.yaml", four_bar(10), four_bar(40, at=1.0), **options)
 
 
@@ -213,8 +219,17 @@ def test_rows_hold_in_every_frame(request, runs, joints):
 
 
 # mechanism -> what the names of its bodies begin with
-MECHANISMS = {"four-bar": "w1_", "four-bar of two": "w2_", "bennett": "bennett_", "cardan": "shaft", "pendulum": "bob",
-              "bricard": "bricard/", "thin": "thin/", "crank": "slider_crank/", "fourbar_mbse": "fourbar_mbse/"}  # fmt: skip
+MECHANISMS = {
+    "four-bar": "w1_",
+    "four-bar of two": "w2_",
+    "bennett": "bennett_",
+    "cardan": "shaft",
+    "pendulum": "bob",
+    "bricard": "bricard/",
+    "thin": "thin/",
+    "crank": "slider_crank/",
+    "fourbar_mbse": "fourbar_mbse/",
+}
 
 
 @pytest.mark.parametrize("name", ["loops-rk4", "crank-rk4"])
@@ -231,8 +246,9 @@ def test_energy_is_kept(folder, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [[f"bricard/P{k}" for k in range(6)], [f"bennett_h{k}" for k in range(4)]],
-                         ids=["bricard", "bennett"])  # fmt: skip
+@pytest.mark.parametrize(
+    "names", [[f"bricard/P{k}" for k in range(6)], [f"bennett_h{k}" for k in range(4)]], ids=["bricard", "bennett"]
+)
 def test_redundant_rows_share_the_load_alike(folder, halves, names):
     """Reactions of overconstrained loops do not depend on the integrator but to its order: what rows contradict is no force.
 
@@ -253,8 +269,9 @@ def test_redundant_rows_share_the_load_alike(folder, halves, names):
 def test_squeezer_follows_the_test_set(folder):
     names = REFERENCES["andrews"]["columns"][1:]
     with package.open(folder / "andrews.h5") as run:
-        when, expected, got = at_samples(*reference("andrews"), run.time[:],
-                                         np.hstack([run.joint(name).q[:][:, 0] for name in names]))  # fmt: skip
+        when, expected, got = at_samples(
+            *reference("andrews"), run.time[:], np.hstack([run.joint(name).q[:][:, 0] for name in names])
+        )
         last = np.searchsorted(run.time[:], 0.03 - 1e-9)
         joints = [run.joint(name) for name in names]
         state = np.concatenate([joint.q[last, 0] for joint in joints] + [joint.qd[last, 0] for joint in joints])
@@ -333,6 +350,7 @@ def test_redundant_rows_are_counted(folder):
     freedom = json.loads(ended.stdout)["dof"]
     assert freedom["dof"] == 14  # nine mechanisms of one, that of the driven crank among them, and a body on a rod of five
     for prefix, counts in {**COUNTS, ("drive", "driven", "cross"): SHAFT_COUNTS}.items():
+
         def own(name, prefix=prefix):
             return name.startswith(prefix) if isinstance(prefix, str) else name in prefix
 

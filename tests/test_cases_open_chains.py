@@ -120,23 +120,31 @@ def puma():
 CASES = {
     "simple": ("chains", simple, lambda run: coordinates(run, ["simple_1"]), False),
     "pointmass_double": (
-        "chains", lambda: planar("pointmass_double", 2), lambda run: absolute(run, "pointmass", 2, 0), False,
+        "chains",
+        lambda: planar("pointmass_double", 2),
+        lambda run: absolute(run, "pointmass", 2, 0),
+        False,
     ),
     "triple_rods": ("chains", lambda: planar("triple_rods", 3), lambda run: absolute(run, "rods", 3, 0), False),
     "chrono_double": ("chains", lambda: planar("chrono_double", 2), lambda run: absolute(run, "chrono", 2, 1), False),
     "slider_pend": (
-        "chains", lambda: planar("slider_pend", 2), lambda run: coordinates(run, ["slider_1", "slider_2"], 1), False,
+        "chains",
+        lambda: planar("slider_pend", 2),
+        lambda run: coordinates(run, ["slider_1", "slider_2"], 1),
+        False,
     ),
     **{
         name: ("chains", lambda n=name: free(n), lambda run, n=name: run.body(n).orientation[:][:, 2], True)
         for name in ("general", "general2", "dzhanibekov")
     },
     "heavy_top": (
-        "top", top, lambda run: np.concatenate([run.point("top/com").position[:], run.body("top").orientation[:]], 2)[:, 0],
+        "top",
+        top,
+        lambda run: np.concatenate([run.point("top/com").position[:], run.body("top").orientation[:]], 2)[:, 0],
         True,
     ),
     "puma560": ("puma", puma, lambda run: coordinates(run, ARM), False),
-}  # fmt: skip
+}
 every_case = pytest.mark.parametrize("case", CASES)
 
 
@@ -171,8 +179,9 @@ def test_rk4_follows_the_case_to_its_end(folder, case):
     assert np.abs(got - expected).max() < LONG[case]
 
 
-@pytest.mark.parametrize("case", [
-    case if CASES[case][0] == "chains" else pytest.param(case, marks=pytest.mark.slow) for case in CASES])  # fmt: skip
+@pytest.mark.parametrize(
+    "case", [case if CASES[case][0] == "chains" else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+)
 def test_semi_implicit_is_of_order_one_and_extrapolates_to_the_case(request, folder, case):
     if CASES[case][0] != "chains":
         request.getfixturevalue("halves")
@@ -196,8 +205,14 @@ N_RANDOM = 64
 DH = [(0.67183, 0, 90), (0, 0.4318, 0), (0.15005, 0.0203, -90), (0.4318, 0, 90), (0, 0, -90), (0, 0, 0)]
 MASS = [0, 17.4, 4.8, 0.82, 0.34, 0.09]
 COM = [(0, 0, 0), (-0.3638, 0.006, 0.2275), (-0.0203, -0.0141, 0.07), (0, 0.019, 0), (0, 0, 0), (0, 0, 0.032)]
-MOMENTS = [(0, 0.35, 0), (0.13, 0.524, 0.539), (0.066, 0.086, 0.0125), (1.8e-3, 1.3e-3, 1.8e-3), (3e-4, 4e-4, 3e-4),
-           (1.5e-4, 1.5e-4, 4e-5)]  # fmt: skip
+MOMENTS = [
+    (0, 0.35, 0),
+    (0.13, 0.524, 0.539),
+    (0.066, 0.086, 0.0125),
+    (1.8e-3, 1.3e-3, 1.8e-3),
+    (3e-4, 4e-4, 3e-4),
+    (1.5e-4, 1.5e-4, 4e-5),
+]
 ARMATURE = [0.784029968642, 2.324814845, 0.576873331938, 0.19079062612368, 0.170706291657, 0.194064505668]
 
 
@@ -316,8 +331,11 @@ def folder_of_scenes(tmp_path_factory):
 @pytest.fixture(scope="module")
 def outcomes(request, folder_of_scenes):
     """Exit code and talk of every scene that this session asks for, all run in one process."""
-    asked = {item.callspec.params["name"] for item in request.session.items
-             if "outcomes" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")}
+    asked = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if "outcomes" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")
+    }
     scenes = {name: scene for name, scene in SHIPPED.items() if name in asked}
     commands = [["run", scene, "-o", f"{name}.h5", "--device", "cpu"] for name, scene in scenes.items()]
     return dict(zip(scenes, run_many(commands, folder_of_scenes), strict=True))
@@ -358,8 +376,10 @@ def test_scenes_share_kernels(outcomes, folder_of_scenes):
 @pytest.mark.slow
 def test_scenes_share_kernels_in_the_other_precision(tmp_path):
     """What is not meant for float32 may miss its expectations, or be refused; not more."""
-    commands = [["run", scene, "-q", "-o", f"{name}.h5", "--device", "cpu", "--precision", "float32"]
-                for name, scene in SHIPPED.items()]  # fmt: skip
+    commands = [
+        ["run", scene, "-q", "-o", f"{name}.h5", "--device", "cpu", "--precision", "float32"]
+        for name, scene in SHIPPED.items()
+    ]
     codes = [code for code, _ in run_many(commands, tmp_path)]
     assert set(codes) <= {Exit.OK, Exit.NEGATIVE, Exit.SCENE}
     assert codes.count(Exit.SCENE) < FEWEST

@@ -71,8 +71,9 @@ ELSEWHERE = "crank: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0"
 BARE = "crank: {mass: 1.0, inertia: {diag: [0.1, 0.1, 0.1]}"
 SHAPED = "crank: {pose: {xyz: [0, 0, -0.5]}"
 _BALL = "{{type: sphere, radius: 0.1, density: {}, pose: {{xyz: [{}, 0, 0]}}}}"
-TWINS, UNEQUAL = (f"{SHAPED}, shapes: {{a: {_BALL.format(1000, 0.2)}, b: {_BALL.format(*other)}}}"
-                  for other in ((1000, -0.2), (500, -0.4)))  # fmt: skip
+TWINS, UNEQUAL = (
+    f"{SHAPED}, shapes: {{a: {_BALL.format(1000, 0.2)}, b: {_BALL.format(*other)}}}" for other in ((1000, -0.2), (500, -0.4))
+)
 NOTED = {
     "a hinge without a place": ("crank: {mass: 1.0", ELSEWHERE, "SC328", "the origin of `crank`, its centre of mass"),
     "a hinge amid two shapes": (BARE, TWINS, "SC328", "the origin of `crank`, its centre of mass"),
@@ -281,12 +282,15 @@ def test_schema_is_a_json_schema(tmp_path):
     assert json.loads((tmp_path / "scene.json").read_text()) == document
 
 
-@pytest.mark.parametrize(("angles", "wanted"), [
-    ([0.1, 0.2, 0.9, 0.3, 1.1], "2 of 5 worlds cannot start; the first is world 2, with joints.pin.q = 0.9 rad"),
-    ([1.3, 0.2], "1 of 2 worlds cannot start; the first is world 0, with joints.pin.q = 1.3 rad: joint"),
-    ([1.3, 1.2], "error[SC477]"),
-    ([0.1, 0.2], ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("angles", "wanted"),
+    [
+        ([0.1, 0.2, 0.9, 0.3, 1.1], "2 of 5 worlds cannot start; the first is world 2, with joints.pin.q = 0.9 rad"),
+        ([1.3, 0.2], "1 of 2 worlds cannot start; the first is world 0, with joints.pin.q = 1.3 rad: joint"),
+        ([1.3, 1.2], "error[SC477]"),
+        ([0.1, 0.2], ""),
+    ],
+)
 def test_check_tells_which_worlds_cannot_begin(tmp_path, angles, wanted):
     text = GOOD.replace("damping: 0.1", f"limit: [-0.5, 0.5]}}\nbatch: {{vary: {{joints.pin.q: {{list: {angles}}}}}")
     (tmp_path / "a.yaml").write_text(text)
@@ -342,23 +346,67 @@ run: {duration: 0.1, stop_when: {quantity: joint.pin.q, above: "${top}"}}
 solver: {type: generalized, dt: 1.0e-3}
 """
 HAS_READER = (
-    "params.small", "params.large", "params.turns", "params.far", "params.judged", "params.late", "params.chain",
-    "params.of_chain", "params.by_default", "params.by_keyframe", "keyframes.home.joint_q.pin", "defaults.joint.damping",
-    "materials.rubber.rolling_friction", "materials.steel.rolling_friction", "materials.steel.restitution",
-    "materials.oak.density", "bodies.b.shapes.s.radius", "bodies.a.shapes.t.radius", "bodies.c.pose.xyz[0]",
-    "joints.pin.damping", "joints.pin.friction", "joints.pin.q", "signals.aim.sine.amplitude", "signals.aim.sine.phase",
-    "signals.named.constant", "signals.also.expression", "forces.push.force[1]", "contact.pairs[0].rolling_friction",
-    "contact.pairs[1].friction", "world.gravity[2]", "bodies.c.velocity.linear[0]", "initial.joint_qd.c_free[0]",
-    "materials.masked.restitution", "bodies.bob.mass",
-)  # fmt: skip
+    "params.small",
+    "params.large",
+    "params.turns",
+    "params.far",
+    "params.judged",
+    "params.late",
+    "params.chain",
+    "params.of_chain",
+    "params.by_default",
+    "params.by_keyframe",
+    "keyframes.home.joint_q.pin",
+    "defaults.joint.damping",
+    "materials.rubber.rolling_friction",
+    "materials.steel.rolling_friction",
+    "materials.steel.restitution",
+    "materials.oak.density",
+    "bodies.b.shapes.s.radius",
+    "bodies.a.shapes.t.radius",
+    "bodies.c.pose.xyz[0]",
+    "joints.pin.damping",
+    "joints.pin.friction",
+    "joints.pin.q",
+    "signals.aim.sine.amplitude",
+    "signals.aim.sine.phase",
+    "signals.named.constant",
+    "signals.also.expression",
+    "forces.push.force[1]",
+    "contact.pairs[0].rolling_friction",
+    "contact.pairs[1].friction",
+    "world.gravity[2]",
+    "bodies.c.velocity.linear[0]",
+    "initial.joint_qd.c_free[0]",
+    "materials.masked.restitution",
+    "bodies.bob.mass",
+)
 UNREAD = (
-    "params.lone", "params.to_lone", "params.from_lone", "params.no_default", "params.no_keyframe",
-    "keyframes.away.joint_q.pin", "defaults.joint.friction", "materials.steel.friction", "materials.rubber.friction",
-    "materials.masked.friction", "materials.masked.friction_static", "materials.masked.rolling_friction",
-    "materials.spare.friction", "materials.spare.density", "materials.steel.density", "materials.oak.friction",
-    "bodies.b.shapes.s.margin", "bodies.c.shapes.s.size[0]", "joints.off.damping", "joints.off.friction",
-    "joints.pin.armature", "params.zero", "signals.idle.constant", "contact.pairs[0].friction",
-)  # fmt: skip
+    "params.lone",
+    "params.to_lone",
+    "params.from_lone",
+    "params.no_default",
+    "params.no_keyframe",
+    "keyframes.away.joint_q.pin",
+    "defaults.joint.friction",
+    "materials.steel.friction",
+    "materials.rubber.friction",
+    "materials.masked.friction",
+    "materials.masked.friction_static",
+    "materials.masked.rolling_friction",
+    "materials.spare.friction",
+    "materials.spare.density",
+    "materials.steel.density",
+    "materials.oak.friction",
+    "bodies.b.shapes.s.margin",
+    "bodies.c.shapes.s.size[0]",
+    "joints.off.damping",
+    "joints.off.friction",
+    "joints.pin.armature",
+    "params.zero",
+    "signals.idle.constant",
+    "contact.pairs[0].friction",
+)
 
 
 @pytest.fixture
@@ -447,9 +495,13 @@ def test_set_is_told_and_not_refused(scene):
 
 @pytest.mark.parametrize(
     ("loser", "winner"),
-    [("joints.pin.q", "initial.joint_q.pin"), ("keyframes.home.joint_q.pin", "initial.joint_q.pin"),
-     ("initial.joint_q.p*", "initial.joint_q.pin"), ("bodies.c.velocity.linear[1]", "initial.joint_qd.c_free[1]")],
-)  # fmt: skip
+    [
+        ("joints.pin.q", "initial.joint_q.pin"),
+        ("keyframes.home.joint_q.pin", "initial.joint_q.pin"),
+        ("initial.joint_q.p*", "initial.joint_q.pin"),
+        ("bodies.c.velocity.linear[1]", "initial.joint_qd.c_free[1]"),
+    ],
+)
 def test_a_start_that_another_place_decides(scene, loser, winner):
     """Of one rank; the same place alone is read, and so is a component beside the one that is beaten."""
     scene.write_text(SCENE.replace("keyframe: home,", "keyframe: home, joint_q: {'p*': 0.1, pin: 0.2},"))
@@ -495,8 +547,9 @@ def meaning(folder, more, sets=(), text=TOUCHING):
     (folder / "scene.yaml").write_text(text + more)
     document = load_document(folder / "scene.yaml", sets)
     spec = resolve(document)
-    return resolved_yaml(spec), [(one.code, one.severity, one.where.file, one.where.line, one.message, one.hint)
-                                 for one in warnings(document)]  # fmt: skip
+    return resolved_yaml(spec), [
+        (one.code, one.severity, one.where.file, one.where.line, one.message, one.hint) for one in warnings(document)
+    ]
 
 
 @pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
@@ -528,9 +581,11 @@ def test_an_old_key_means_the_new_one(tmp_path, above, old, new):
 @pytest.mark.parametrize(("above", "old", "new"), OLD_AND_NEW)
 def test_an_old_key_beside_the_new_one_is_refused(tmp_path, above, old, new):
     vary = f"batch: {{vary: {{{above}.{old}: {{grid: [1]}}, {above}.{new}: {{grid: [1]}}}}}}\n"
-    for text, place, sets in ((nested(above, f"{{{new}: 0.5, {old}: 0.75}}"), ("scene.yaml", 6), []),
-                              ("", ("--set", 1), [f"{above}={{{old}: 0.75, {new}: 0.5}}"]),
-                              (vary, ("scene.yaml", 6), [])):  # fmt: skip
+    for text, place, sets in (
+        (nested(above, f"{{{new}: 0.5, {old}: 0.75}}"), ("scene.yaml", 6), []),
+        ("", ("--set", 1), [f"{above}={{{old}: 0.75, {new}: 0.5}}"]),
+        (vary, ("scene.yaml", 6), []),
+    ):
         (tmp_path / "scene.yaml").write_text(TOUCHING + text)
         with pytest.raises(SceneError) as caught:
             resolve(load_document(tmp_path / "scene.yaml", sets))
@@ -569,8 +624,9 @@ def replaced(data, names):
 
 def test_old_keys_are_replaced_and_nothing_else(tmp_path):
     """In the bytes of each file: comments, order, quotes, ends of lines, a byte order mark; and its mode."""
-    part = ("\ufeff# push_out of an included file\r\nsolver:\r\n  contact: &c   # push_out\r\n"
-            "    'push_out':  0.10\r\n").encode()  # fmt: skip
+    part = (
+        "\ufeff# push_out of an included file\r\nsolver:\r\n  contact: &c   # push_out\r\n    'push_out':  0.10\r\n"
+    ).encode()
     own = 'include: [sub/part.yaml]\nsolver: {contact: { "push_out_speed" : 50 cm/s, "pu\\u0073h_out": 1} }\n'
     main = (TOUCHING + own).encode()
     (tmp_path / "sub").mkdir()
@@ -594,8 +650,11 @@ def test_old_keys_are_replaced_and_nothing_else(tmp_path):
         "sweep.yaml: ok (sweep of 4 cases in 4 structures)",
     ]
     names = {second: speed, '"pu\\u0073h_out"': "depenetration"}
-    wanted = {"scene.yaml": replaced(main, names), "part.yaml": replaced(part, {"'push_out'": "'depenetration'"}),
-              "sweep.yaml": replaced(OLD_SWEEP.encode(), {second: speed, first: "depenetration"})}  # fmt: skip
+    wanted = {
+        "scene.yaml": replaced(main, names),
+        "part.yaml": replaced(part, {"'push_out'": "'depenetration'"}),
+        "sweep.yaml": replaced(OLD_SWEEP.encode(), {second: speed, first: "depenetration"}),
+    }
     assert {file.name: file.read_bytes() for file in files} == wanted
     assert (tmp_path / "scene.yaml").stat().st_mode & 0o777 == 0o640
     assert simcli("show", "--resolved", "scene.yaml", cwd=tmp_path).stdout == before
@@ -612,8 +671,9 @@ def test_changes_as_data(tmp_path):
     assert told["files"][0]["faults"] == []
 
 
-@pytest.mark.parametrize("bad", ["run: {duration: 1\n", "solver: {contact: {push_out: 0, depenetration: 0}}\n",
-                                 "include: nowhere.yaml\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad", ["run: {duration: 1\n", "solver: {contact: {push_out: 0, depenetration: 0}}\n", "include: nowhere.yaml\n"]
+)
 def test_a_scene_that_cannot_be_read_is_not_changed(tmp_path, bad):
     own = "" if "solver" in bad else "solver: {contact: {push_out: 0}}\n"
     text = TOUCHING.replace("run: {duration: 1}\n", own) + bad
@@ -648,8 +708,11 @@ def numbers_of(group):
 @pytest.mark.full
 def test_a_run_notes_old_keys_and_has_the_same_bytes(tmp_path):
     frames = []
-    keys_of = {"old": "push_out: 5e-4, push_out_speed: 1 mm/s", "other": "push_out: 2e-4, push_out_speed: 1 mm/s",
-               "new": "depenetration: 5e-4, max_depenetration_velocity: 1 mm/s"}  # fmt: skip
+    keys_of = {
+        "old": "push_out: 5e-4, push_out_speed: 1 mm/s",
+        "other": "push_out: 2e-4, push_out_speed: 1 mm/s",
+        "new": "depenetration: 5e-4, max_depenetration_velocity: 1 mm/s",
+    }
     for name, keys in keys_of.items():
         text = TOUCHING.replace("duration: 1", "duration: 0.01").replace("run:", FALLING + "run:")
         text = text.replace("[0, 0, 1]", "[0, 0, 0.099]")

@@ -102,8 +102,13 @@ def test_json_has_every_channel_with_its_places(folder, capsys):
     assert (found["rtol"], found["atol"], found["align"]) == (RTOL, ATOL, "time")
     assert found["scene"] == [{"key": "solver.dt", "a": 0.001, "b": 0.002}]
     assert found["frames"] == {"compared": 12, "only_a": 0, "only_b": 0}
-    assert found["worlds"] == {"compared": [0, 1, 2], "partners": [0, 1, 2], "by_origin": False, "by_batch": False,
-                               "same_number": True}  # fmt: skip
+    assert found["worlds"] == {
+        "compared": [0, 1, 2],
+        "partners": [0, 1, 2],
+        "by_origin": False,
+        "by_batch": False,
+        "same_number": True,
+    }
     assert len(found["channels"]) == 59
     worst = found["channels"][0]
     assert (worst["name"], worst["above"], worst["judged"], worst["unit"]) == ("energy.total", True, True, "J")
@@ -124,11 +129,21 @@ def test_one_flipped_bit_is_named(folder, tmp_path, capsys):
     before, after = flip_bit(b, "frames/body_q", (7, 1, 2, 4), 40)
     code, out, err = simcli(capsys, "diff", folder / "a.h5", b, "--exact")
     assert code == Exit.NEGATIVE
-    assert err == ("different: 1 dataset; the first in time: frames/body_q, ball, qy, frame 7, world 1: "
-                   "bit 40 (significand)\n")  # fmt: skip
+    assert err == (
+        "different: 1 dataset; the first in time: frames/body_q, ball, qy, frame 7, world 1: bit 40 (significand)\n"
+    )
     (line,) = [line for line in out.splitlines() if line.startswith("  frames/body_q")]
-    assert re.split(r" {2,}", line.strip()) == ["frames/body_q", "ball, qy", "7", "0.07", "1", repr(before.item()),
-                                                repr(after.item()), "40 (significand)", "1"]  # fmt: skip
+    assert re.split(r" {2,}", line.strip()) == [
+        "frames/body_q",
+        "ball, qy",
+        "7",
+        "0.07",
+        "1",
+        repr(before.item()),
+        repr(after.item()),
+        "40 (significand)",
+        "1",
+    ]
     assert simcli(capsys, "diff", folder / "a.h5", b, "--rtol", "1e-3")[0] == Exit.OK
     assert simcli(capsys, "diff", folder / "a.h5", b, "--rtol", "0", "--atol", "0")[0] == Exit.NEGATIVE
 
@@ -243,8 +258,11 @@ def test_a_long_comparison_says_how_far_it_is(folder, capsys, monkeypatch):
 def runs(tmp_path_factory):
     """One pendulum by two solvers and two steps."""
     folder = tmp_path_factory.mktemp("runs")
-    (folder / "swing.yaml").write_text(SWING.replace("  motor: {type: torque, joint: pin, value: 0.0}\n", "").replace(
-        "forces:\n", "").replace("integrator: rk4", "integrator: semi_implicit"))  # fmt: skip
+    (folder / "swing.yaml").write_text(
+        SWING.replace("  motor: {type: torque, joint: pin, value: 0.0}\n", "")
+        .replace("forces:\n", "")
+        .replace("integrator: rk4", "integrator: semi_implicit")
+    )
     for name, options in {"a": [], "fine": ["--dt", "5e-4"], "maximal": ["--solver", "maximal"]}.items():
         words = ["run", str(folder / "swing.yaml"), "-q", "-o", str(folder / f"{name}.h5"), *options]
         assert cli_process.run_command(words, debug=True, as_json=False) == Exit.OK
@@ -280,16 +298,22 @@ def events_of(tmp_path, other, **changes):
     [
         (lambda lost, switch: (switch, lost), []),  # written in another order
         (lambda lost, switch: (lost,), [("only in A", -1, "SC700", "", 0.05, None)]),
-        (lambda lost, switch: (lost, switch, replace(lost, step=90, time=0.09)),
-         [("only in B", 1, "SC601", "body number 0", None, 0.09)]),
+        (
+            lambda lost, switch: (lost, switch, replace(lost, step=90, time=0.09)),
+            [("only in B", 1, "SC601", "body number 0", None, 0.09)],
+        ),
         (lambda lost, switch: (replace(lost, time=0.0209), switch), []),  # within a step
-        (lambda lost, switch: (replace(lost, time=0.022, step=22), switch),
-         [("time", 1, "SC601", "body number 0", 0.02, 0.022)]),
+        (
+            lambda lost, switch: (replace(lost, time=0.022, step=22), switch),
+            [("time", 1, "SC601", "body number 0", 0.02, 0.022)],
+        ),
         (lambda lost, switch: (replace(lost, value=2.6), switch), [("value", 1, "SC601", "body number 0", 0.02, 0.02)]),
-        (lambda lost, switch: (replace(lost, body=1), switch), [("only in A", 1, "SC601", "body number 0", 0.02, None),
-                                                               ("only in B", 1, "SC601", "body number 1", None, 0.02)]),
+        (
+            lambda lost, switch: (replace(lost, body=1), switch),
+            [("only in A", 1, "SC601", "body number 0", 0.02, None), ("only in B", 1, "SC601", "body number 1", None, 0.02)],
+        ),
     ],
-)  # fmt: skip
+)
 def test_events_that_differ_are_told(tmp_path, other, told):
     found = events_of(tmp_path, other)
     assert [(one.reason, one.world, one.code, one.subject, one.time_a, one.time_b) for one in found] == told
@@ -343,13 +367,15 @@ class Instants:
         return self._columns[name]
 
 
-STEPS = st.sets(st.integers(0, 120), min_size=1) | st.builds(lambda n, every: set(range(0, n * every, every)),
-                                                              st.integers(1, 60), st.integers(1, 7))  # fmt: skip
+STEPS = st.sets(st.integers(0, 120), min_size=1) | st.builds(
+    lambda n, every: set(range(0, n * every, every)), st.integers(1, 60), st.integers(1, 7)
+)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(mine=STEPS, theirs=STEPS, dt=st.sampled_from([1e-3, 5e-4, 7e-4]), align=st.sampled_from(Align),
-       at_once=st.integers(1, 9))  # fmt: skip
+@given(
+    mine=STEPS, theirs=STEPS, dt=st.sampled_from([1e-3, 5e-4, 7e-4]), align=st.sampled_from(Align), at_once=st.integers(1, 9)
+)
 def test_pairs_found_block_by_block_are_those_of_all_frames(mine, theirs, dt, align, at_once):
     a, b = Instants(mine, 1e-3), Instants(theirs, dt)
     x, y = (run.column(f"frames/{align}") for run in (a, b))
@@ -367,8 +393,12 @@ def test_pairs_found_block_by_block_are_those_of_all_frames(mine, theirs, dt, al
 
 
 @settings(max_examples=100, deadline=None)
-@given(parts=st.lists(st.lists(st.sampled_from([1, 1, 1, 2, 300, 70_000]), max_size=20), max_size=6),
-       piece=st.integers(1, 7), start=st.integers(0, 70), stop=st.integers(0, 140))  # fmt: skip
+@given(
+    parts=st.lists(st.lists(st.sampled_from([1, 1, 1, 2, 300, 70_000]), max_size=20), max_size=6),
+    piece=st.integers(1, 7),
+    start=st.integers(0, 70),
+    stop=st.integers(0, 140),
+)
 def test_rising_numbers_are_kept_as_they_are(parts, piece, start, stop):
     wanted, kept = np.zeros(0, np.int64), RisingNumbers()
     with pytest.MonkeyPatch.context() as patch:
@@ -436,8 +466,12 @@ def test_extremes_are_those_of_the_whole_however_it_is_cut(data):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 200), min_size=1, unique=True), st.lists(st.integers(0, 200), min_size=1, unique=True),
-       st.integers(1, 40), st.integers(1, 40))  # fmt: skip
+@given(
+    st.lists(st.integers(0, 200), min_size=1, unique=True),
+    st.lists(st.integers(0, 200), min_size=1, unique=True),
+    st.integers(1, 40),
+    st.integers(1, 40),
+)
 def test_tiles_hold_every_pair_once_and_stay_in_one_tile(a, b, length, at_once):
     n = min(len(a), len(b))
     frames = [np.array(sorted(x)[:n]) for x in (a, b)]

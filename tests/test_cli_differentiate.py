@@ -23,7 +23,7 @@ from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
 from simcli.pipeline import build_model, read_scene
 from simcli.spec.base.dofs import ROWS_ONLY
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 pytest.importorskip("scipy", reason="scipy is not installed")
 CPU = ("--device", "cpu", "--threads", "1")
@@ -44,8 +44,18 @@ def motion(tmp_path_factory):
     """A run of a sliding, a ball, a hinge and a free joint, with a frame in each step."""
     folder = tmp_path_factory.mktemp("motion")
     (folder / "mixed.yaml").write_text(MIXED)
-    words = ("run", folder / "mixed.yaml", "-o", folder / "run.h5", "-q", "--set", "solver.integrator=rk4",
-             "--set", "output.every=0.001", *CPU)  # fmt: skip
+    words = (
+        "run",
+        folder / "mixed.yaml",
+        "-o",
+        folder / "run.h5",
+        "-q",
+        "--set",
+        "solver.integrator=rk4",
+        "--set",
+        "output.every=0.001",
+        *CPU,
+    )
     assert run_here(*words, debug=True) == Exit.OK
     return folder
 
@@ -60,8 +70,9 @@ def efforts(path):
 def test_efforts_follow_from_coordinates_over_time(motion, tmp_path, capfd, given, bound):
     scene = motion / "mixed.yaml"
     command(capfd, "export", motion / "run.h5", "-c", given, "-o", tmp_path / "q.csv")
-    code, said = command(capfd, "id", scene, "--states", tmp_path / "q.csv", "--differentiate", "spline",
-                         "-o", tmp_path / "found.csv", *CPU)  # fmt: skip
+    code, said = command(
+        capfd, "id", scene, "--states", tmp_path / "q.csv", "--differentiate", "spline", "-o", tmp_path / "found.csv", *CPU
+    )
     assert code == Exit.OK, said
     assert "count as zero" not in said
     command(capfd, "id", motion / "run.h5", "-o", tmp_path / "wanted.csv", *CPU)
@@ -166,8 +177,16 @@ def zoo_results(tmp_path_factory):
     )
     with package.open(folder / "bare.h5") as result:
         found["bare_matrix"] = result["mass_matrix"]
-    return SimpleNamespace(model=model, q=q, qd=qd, qdd=qdd, folder=folder, scene=scene,
-                           trees=pinocchio_model.pinocchio_trees(model, 0), **found)  # fmt: skip
+    return SimpleNamespace(
+        model=model,
+        q=q,
+        qd=qd,
+        qdd=qdd,
+        folder=folder,
+        scene=scene,
+        trees=pinocchio_model.pinocchio_trees(model, 0),
+        **found,
+    )
 
 
 def test_the_zoo_holds_every_tree_joint_that_pinocchio_has():

@@ -36,8 +36,19 @@ def runs(tmp_path_factory):
     names = {}
     for integrator, every in (("rk4", 0.01), ("implicit", 0.01), ("semi_implicit", 0.001), ("semi_implicit", 0.01)):
         path = folder / f"{integrator}{every}.h5"
-        run_quietly("run", scene, "-o", path, "-q", "--set", f"solver.integrator={integrator}", "--device", "cpu",
-                    "--set", f"output.every={every}")  # fmt: skip
+        run_quietly(
+            "run",
+            scene,
+            "-o",
+            path,
+            "-q",
+            "--set",
+            f"solver.integrator={integrator}",
+            "--device",
+            "cpu",
+            "--set",
+            f"output.every={every}",
+        )
         names[integrator, every] = path
     return SimpleNamespace(folder=folder, scene=scene, of=names)
 
@@ -58,6 +69,7 @@ def test_id_of_a_run_is_its_efforts(runs, here, command, integrator, every):
         assert np.abs(result["joint_effort"] - recorded).max() == facts["largest_difference"]
         assert np.array_equal(result["time"], run.time)
         assert result["frame"].tolist() == list(range(run.n_frames))
+
 
 # Free: alone, with another one welded to it off its centre, pushed, damped; balls with all that resists or holds; a chain of
 # balls; trees that turn far in a step, of which one has friction and one a drive that follows a signal; a loop with balls.
@@ -402,8 +414,9 @@ def test_followers_go_where_the_leader_of_the_command_line_puts_them(here, comma
     named = ("--q", f"lead={x},own=0.3", "--qd", f"lead={v},own=0.9", "--qdd", f"lead={a},own=-0.2")
     for task, field in (("id", "joint_effort"), ("fk", "body_qd"), ("mass-matrix", "mass_matrix")):
         count = {"id": 6, "fk": 4, "mass-matrix": 2}[task]
-        wanted, found = (json.loads(command(task, "geared.yaml", *words[:count], "--json", *CPU).stdout)
-                         for words in (written, named))  # fmt: skip
+        wanted, found = (
+            json.loads(command(task, "geared.yaml", *words[:count], "--json", *CPU).stdout) for words in (written, named)
+        )
         assert off(np.array(found[field]), np.array(wanted[field])) < KINEMATICS
 
 
@@ -424,8 +437,13 @@ def test_forces_on_bodies_in_a_table_take_their_part(here, command):
 @pytest.mark.slow
 def test_frames_and_times_choose(runs, here, command):
     path = runs.of["rk4", 0.01]
-    for words, frames in ((["--frames", "1:6:2"], [1, 3, 5]), (["--frames", "-1"], [6]), (["--at", "0.03"], [3]),
-                          (["--at", "40 ms", "--at", "0"], [4, 0]), ([], list(range(7)))):  # fmt: skip
+    for words, frames in (
+        (["--frames", "1:6:2"], [1, 3, 5]),
+        (["--frames", "-1"], [6]),
+        (["--at", "0.03"], [3]),
+        (["--at", "40 ms", "--at", "0"], [4, 0]),
+        ([], list(range(7))),
+    ):
         done = command("fk", path, *words, "--select", "hand", "--json", *CPU)
         document = json.loads(done.stdout)
         assert document["frame"] == frames

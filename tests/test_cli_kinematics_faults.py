@@ -27,7 +27,7 @@ from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
 from simcli.records.contents import results
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 POWER = 1e-12  # relative: roundings of some hundred products
 CPU = ("--device", "cpu", "--threads", "1")
@@ -84,11 +84,16 @@ def folder(tmp_path_factory):
     (folder / "text.h5").write_text("no HDF5")
     with h5py.File(folder / "foreign.h5", "w") as file:
         file["x"] = 1.0
-    for name, words in (("run", []), ("led", []), ("bare", ["--set", "output.channels=[energy]"]),
-                        ("part", ["--select", "upper,pin"])):  # fmt: skip
+    for name, words in (
+        ("run", []),
+        ("led", []),
+        ("bare", ["--set", "output.channels=[energy]"]),
+        ("part", ["--select", "upper,pin"]),
+    ):
         scene = folder / ("led.yaml" if name == "led" else "swing.yaml")
-        code = cli_process.run_command(["run", str(scene), "-o", str(folder / f"{name}.h5"), "-q", *words],
-                                   debug=True, as_json=False)  # fmt: skip
+        code = cli_process.run_command(
+            ["run", str(scene), "-o", str(folder / f"{name}.h5"), "-q", *words], debug=True, as_json=False
+        )
         assert code == Exit.OK
     (folder / "cut.h5").write_bytes((folder / "run.h5").read_bytes()[:5000])
     shutil.copy(folder / "run.h5", folder / "mended.h5")
@@ -298,9 +303,14 @@ def test_a_full_disk_leaves_nothing(folder, command, monkeypatch):
             super().__init__(path)
             real = self._stream
             self._stream = SimpleNamespace(
-                write=self.refuse, seek=real.seek, tell=real.tell, readinto=real.readinto, truncate=real.truncate,
-                fileno=real.fileno, close=real.close,
-            )  # fmt: skip
+                write=self.refuse,
+                seek=real.seek,
+                tell=real.tell,
+                readinto=real.readinto,
+                truncate=real.truncate,
+                fileno=real.fileno,
+                close=real.close,
+            )
             self.real = real
 
         def refuse(self, data):

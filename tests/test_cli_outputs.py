@@ -17,8 +17,13 @@ from simcli.pipeline import Request, execute, prepare
 from simcli.records.drafts import PAGE_TAG, drafted
 from simcli.records.reading.reader import open_trajectory
 
-READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write, options.run_file_to_write,
-           options.page_to_write)  # fmt: skip
+READERS = (
+    options.file_to_write,
+    options.file_or_stdout,
+    options.folder_to_write,
+    options.run_file_to_write,
+    options.page_to_write,
+)
 URDF = """<robot name='r'><link name='base'><inertial><mass value='1'/>
 <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>"""
 PENDULUM = """
@@ -86,8 +91,9 @@ def test_names_of_folders_and_of_stdout_are_refused_where_a_file_is_meant(tmp_pa
     assert options.folder_to_write(str(tmp_path)) == tmp_path
 
 
-@pytest.mark.parametrize(("read", "good", "bad"), [(options.run_file_to_write, "x.hdf5", "x.csv"),
-                                                   (options.page_to_write, "x.html", "v.txt")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("read", "good", "bad"), [(options.run_file_to_write, "x.hdf5", "x.csv"), (options.page_to_write, "x.html", "v.txt")]
+)
 def test_a_suffix_of_another_format_is_refused(read, good, bad, tmp_path):
     for name in (good, good.upper(), "x"):
         assert read(str(tmp_path / name)) == tmp_path / name
@@ -102,8 +108,10 @@ def test_a_scene_without_a_name_is_not_written(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "words", [["import", "r.urdf"], ["table", "b.h5"], ["samples", "s.yaml"], ["export", "b.h5"], ["schema"]],
-    ids=lambda words: words[0])  # fmt: skip
+    "words",
+    [["import", "r.urdf"], ["table", "b.h5"], ["samples", "s.yaml"], ["export", "b.h5"], ["schema"]],
+    ids=lambda words: words[0],
+)
 def test_stdout_takes_the_output_or_the_document(folder, words):
     before = sorted(folder.iterdir())
     done = simcli(*words, "-o", "-", cwd=folder)
@@ -116,12 +124,21 @@ def test_stdout_takes_the_output_or_the_document(folder, words):
 
 
 WRITTEN = (
-    ["run", "s.yaml", "-o", "x.h5"], ["run", "s.yaml", "-v", "-o", "x.h5"], ["export", "b.h5", "-o", "x.csv"],
-    ["export", "b.h5", "-o", "x.pvd"], ["export", "s.yaml", "-o", "x.urdf"], ["import", "r.urdf", "-o", "x.yaml"],
-    ["table", "b.h5", "-o", "x.csv"], ["samples", "s.yaml", "-o", "x.csv"], ["plot", "b.h5", "-o", "x.png"],
-    ["slice", "b.h5", "-o", "x.h5"], ["view", "b.h5", "-o", "x.html"], ["fk", "s.yaml", "-o", "x.h5"],
-    ["fk", "s.yaml", "-o", "x.json"], ["schema", "-o", "x.json"],
-)  # fmt: skip
+    ["run", "s.yaml", "-o", "x.h5"],
+    ["run", "s.yaml", "-v", "-o", "x.h5"],
+    ["export", "b.h5", "-o", "x.csv"],
+    ["export", "b.h5", "-o", "x.pvd"],
+    ["export", "s.yaml", "-o", "x.urdf"],
+    ["import", "r.urdf", "-o", "x.yaml"],
+    ["table", "b.h5", "-o", "x.csv"],
+    ["samples", "s.yaml", "-o", "x.csv"],
+    ["plot", "b.h5", "-o", "x.png"],
+    ["slice", "b.h5", "-o", "x.h5"],
+    ["view", "b.h5", "-o", "x.html"],
+    ["fk", "s.yaml", "-o", "x.h5"],
+    ["fk", "s.yaml", "-o", "x.json"],
+    ["schema", "-o", "x.json"],
+)
 
 
 @pytest.mark.parametrize("words", WRITTEN, ids=" ".join)
@@ -142,18 +159,27 @@ def test_an_export_without_a_file_is_the_table_on_stdout(folder):
     titles = [f"{one['name']} [{one['unit']}]" if one["unit"] else one["name"] for one in document["columns"]]
     assert titles == text[0].split(",")
     assert (document["path"], document["rows"], document["worlds"]) == (None, len(text) - 1, [0, 1])
-    rows = [["" if value is None else repr(value) for value in row]
-            for row in zip(*(one["values"] for one in document["columns"]), strict=True)]  # fmt: skip
+    rows = [
+        ["" if value is None else repr(value) for value in row]
+        for row in zip(*(one["values"] for one in document["columns"]), strict=True)
+    ]
     assert rows == [line.split(",") for line in text[1:]]
     assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(
     "words",
-    [["schema", "-o", "a/b/x.json"], ["new", "a/b/x"], ["export", "b.h5", "-o", "a/b/x.csv"],
-     ["plot", "b.h5", "-o", "a/b/x.png"], ["import", "r.urdf", "-o", "a/b/x.yaml"], ["table", "b.h5", "-o", "a/b/x.csv"],
-     ["slice", "b.h5", "-o", "a/b/x.h5"]],
-    ids=lambda words: words[0])  # fmt: skip
+    [
+        ["schema", "-o", "a/b/x.json"],
+        ["new", "a/b/x"],
+        ["export", "b.h5", "-o", "a/b/x.csv"],
+        ["plot", "b.h5", "-o", "a/b/x.png"],
+        ["import", "r.urdf", "-o", "a/b/x.yaml"],
+        ["table", "b.h5", "-o", "a/b/x.csv"],
+        ["slice", "b.h5", "-o", "a/b/x.h5"],
+    ],
+    ids=lambda words: words[0],
+)
 def test_missing_folders_are_made(folder, tmp_path, words):
     done = simcli(*(folder / word if word in ("b.h5", "r.urdf") else word for word in words), cwd=tmp_path)
     assert done.returncode == Exit.OK, done.stderr
@@ -216,8 +242,15 @@ REPLACES = {
 
 @pytest.mark.parametrize("words", REPLACES.values(), ids=REPLACES)
 def test_no_command_replaces_what_it_reads(folder, tmp_path, words):
-    for name, source in {"b.h5": "b.h5", "b.csv": "b.h5", "b.png": "b.h5", "b.html": "b.h5", "s.csv": "s.yaml",
-                         "s.yaml": "s.yaml", "r.urdf": "r.urdf"}.items():  # fmt: skip
+    for name, source in {
+        "b.h5": "b.h5",
+        "b.csv": "b.h5",
+        "b.png": "b.h5",
+        "b.html": "b.h5",
+        "s.csv": "s.yaml",
+        "s.yaml": "s.yaml",
+        "r.urdf": "r.urdf",
+    }.items():
         (tmp_path / name).write_bytes((folder / source).read_bytes())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     done = simcli(*words, cwd=tmp_path)
@@ -240,18 +273,24 @@ def test_no_table_of_a_run_replaces_the_samples_that_the_run_was_made_of(folder,
 # Words of each command that writes one file, and the name; drawn ones bear our mark.
 WRITTEN = {
     **{f"export{suffix}": (["export", "b.h5"], f"out{suffix}") for suffix in (".csv", ".parquet", ".npz", ".jsonl", ".sto")},
-    "export.pvd": (["export", "b.h5"], "out.pvd"), "export.glb": (["export", "b.h5"], "out.glb"),
-    "export.urdf": (["export", "s.yaml"], "out.urdf"), "import": (["import", "r.urdf"], "out.yaml"),
-    "table": (["table", "b.h5"], "out.csv"), "samples": (["samples", "s.yaml"], "out.csv"),
-    "schema": (["schema"], "out.json"), "equilibrium.json": (["equilibrium", "s.yaml"], "out.json"),
+    "export.pvd": (["export", "b.h5"], "out.pvd"),
+    "export.glb": (["export", "b.h5"], "out.glb"),
+    "export.urdf": (["export", "s.yaml"], "out.urdf"),
+    "import": (["import", "r.urdf"], "out.yaml"),
+    "table": (["table", "b.h5"], "out.csv"),
+    "samples": (["samples", "s.yaml"], "out.csv"),
+    "schema": (["schema"], "out.json"),
+    "equilibrium.json": (["equilibrium", "s.yaml"], "out.json"),
     "equilibrium.yaml": (["equilibrium", "s.yaml"], "out.yaml"),
-    "slice": (["slice", "b.h5"], "out.h5"), "fk": (["fk", "s.yaml"], "out.csv"),
-}  # fmt: skip
+    "slice": (["slice", "b.h5"], "out.h5"),
+    "fk": (["fk", "s.yaml"], "out.csv"),
+}
 DRAWN = {
     **{f"plot{suffix}": (["plot", "b.h5"], f"out{suffix}") for suffix in (".png", ".svg", ".pdf")},
     **{f"render{suffix}": (["render", "b.h5", "--size", "64x64"], f"out{suffix}") for suffix in (".png", ".gif", ".mp4")},
-    "view": (["view", "b.h5"], "out.html"), "show": (["show", "s.yaml", "--size", "64x64"], "out.png"),
-}  # fmt: skip
+    "view": (["view", "b.h5"], "out.html"),
+    "show": (["show", "s.yaml", "--size", "64x64"], "out.png"),
+}
 
 
 @pytest.mark.parametrize("name", [*WRITTEN, *DRAWN])

@@ -155,11 +155,14 @@ def test_many_worlds_are_a_median_and_a_band(picture, files):
     assert legend_of(figure) == ("40 worlds", ["median", "5 to 95 %"])
 
 
-@pytest.mark.parametrize(("words", "shown"), [
-    (["-x", "params.l", "-y", "measure.peak"], ["params.l [m]", "measure.peak"]),
-    (["-x", "measure.peak"], ["worlds", "measure.peak"]),
-    (["-c", "joint.hinge1.q", "--world", "0"], ["joint.hinge1.q [rad]", "time [s]"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["-x", "params.l", "-y", "measure.peak"], ["params.l [m]", "measure.peak"]),
+        (["-x", "measure.peak"], ["worlds", "measure.peak"]),
+        (["-c", "joint.hinge1.q", "--world", "0"], ["joint.hinge1.q [rad]", "time [s]"]),
+    ],
+)
 def test_a_terminal_shows_it_in_characters(files, capsys, words, shown, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     code = cli_process.run_command(["plot", str(files["line"]), "--terminal", *words], debug=False, as_json=False)
@@ -197,8 +200,9 @@ def test_several_files_are_curves_of_one_figure_with_the_file_in_the_legend(pict
     assert document["channels"] == ["joint.hinge0.q", "body.link0.position"]
     first, second = figure.axes
     assert [line.get_label() for line in first.lines] == ["grid.h5", "line.h5"]
-    assert [line.get_label() for line in second.lines] == [f"{file}.h5, {axis}" for file in FILES if file != "drawn"
-                                                        for axis in "xyz"]  # fmt: skip
+    assert [line.get_label() for line in second.lines] == [
+        f"{file}.h5, {axis}" for file in FILES if file != "drawn" for axis in "xyz"
+    ]
     for line, name in zip(first.lines, ("grid", "line"), strict=True):
         with open_trajectory(files[name]) as trajectory:
             np.testing.assert_array_equal(line.get_xdata(), trajectory.time)
@@ -208,7 +212,11 @@ def test_several_files_are_curves_of_one_figure_with_the_file_in_the_legend(pict
     chosen = "{file} == 'line.h5' and {world} < 2 or {world} == 7"
     _, figure = picture("grid line", "-c", "joint.hinge0.q", "--where", chosen)
     assert [line.get_label() for line in figure.axes[0].lines] == [
-        "grid.h5", "line.h5, world 0: 0.1", "line.h5, world 1: 0.1655", "line.h5, world 7: 0.5586"]  # fmt: skip
+        "grid.h5",
+        "line.h5, world 0: 0.1",
+        "line.h5, world 1: 0.1655",
+        "line.h5, world 7: 0.5586",
+    ]
 
 
 def test_more_curves_than_a_legend_holds_are_told_by_the_file(picture):
@@ -217,8 +225,10 @@ def test_more_curves_than_a_legend_holds_are_told_by_the_file(picture):
     lines = figure.axes[0].lines
     assert len({line.get_color() for line in lines[:10]}) == len({line.get_color() for line in lines[10:]}) == 1
     _, figure = picture("grid line", "-c", "joint.hinge0.q", "--world", "0-19")
-    assert legend_of(figure) == ("20 worlds", [f"{file}.h5, {what}" for file in ("grid", "line")
-                                               for what in ("median", "5 to 95 %")])  # fmt: skip
+    assert legend_of(figure) == (
+        "20 worlds",
+        [f"{file}.h5, {what}" for file in ("grid", "line") for what in ("median", "5 to 95 %")],
+    )
 
 
 def test_several_files_over_worlds_are_told_by_the_file(picture):

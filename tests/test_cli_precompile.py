@@ -76,7 +76,9 @@ def test_a_scene_that_is_invalid_stops_no_other(folder):
     done, found = call(folder, "precompile", "swing.yaml", "wrong.yaml", "--jobs", "2", "--set", "solver.type=maximal")
     assert done.returncode == Exit.SCENE
     assert [(row["scene"], row["exit_code"], row["compiled"] > 0) for row in found["scenes"]] == [
-        ("swing.yaml", Exit.OK, True), ("wrong.yaml", Exit.SCENE, False)]  # fmt: skip
+        ("swing.yaml", Exit.OK, True),
+        ("wrong.yaml", Exit.SCENE, False),
+    ]
     assert "wrong.yaml:4" in done.stderr
 
 
@@ -114,12 +116,14 @@ def test_doctor_lists_the_bundles_with_their_times(keeper):
     kernel_cache.keep_bundle(keeper, "tree, 8 worlds, cpu", {"Tb": None, "Tc": 3.5})  # Tb was there
     assert bundle_line("tree").state == "ok"
     assert bundle_line("tree").text.endswith(
-        "1 world, cpu: 2 kernels, compiled in 3 s; 8 worlds, cpu: 2 kernels, compiled in 5.5 s")
+        "1 world, cpu: 2 kernels, compiled in 3 s; 8 worlds, cpu: 2 kernels, compiled in 5.5 s"
+    )
     kernel_cache.keep_bundle(keeper, "tree, 8 worlds, cpu", {"Tb": None, "Tc": None, "Td": None})
     (place / "Tb.tic").unlink()
     assert bundle_line("tree").state == "missing"
     assert bundle_line("tree").text.endswith(
-        "1 world, cpu: 2 kernels, compiled in 3 s, 1 of them gone; 8 worlds, cpu: 3 kernels, 2 of them gone")
+        "1 world, cpu: 2 kernels, compiled in 3 s, 1 of them gone; 8 worlds, cpu: 3 kernels, 2 of them gone"
+    )
 
 
 def test_doctor_tells_who_may_write(keeper, monkeypatch):
@@ -139,8 +143,13 @@ def test_facts_of_a_bundle_are_kept_when_it_is_compiled(keeper, monkeypatch):
     rows = iter([{"origin": "compiled"}, {"origin": "folder"}])
 
     def answer(command, **_):
-        row = {"exit_code": 0, "compiled": 1, "from_cache": 0, "wall_s": 1.0,
-               "kernels": [{"key": "Ta", "trace_s": 0.5, "compile_s": 2.0, **next(rows)}]}  # fmt: skip
+        row = {
+            "exit_code": 0,
+            "compiled": 1,
+            "from_cache": 0,
+            "wall_s": 1.0,
+            "kernels": [{"key": "Ta", "trace_s": 0.5, "compile_s": 2.0, **next(rows)}],
+        }
         return subprocess.CompletedProcess(command, 0, json.dumps({"scenes": [row]}), "")
 
     monkeypatch.setattr(subprocess, "run", answer)
@@ -179,8 +188,20 @@ run: {duration: 0.2}
 contact: {enabled: false}
 output: {every: 0.01, channels: [state, energy]}
 """
-RUN = ["--vary", "params.l=0.3,0.4,0.6", "--vary", "joints.left/pin.damping=uniform(0, 1)", "--set", "joints.left/pin.q=0.3",
-       "--seed", "4", "--duration", "40 ms", "--measure", "peak=max_abs:joint.left/pin.qd"]  # fmt: skip
+RUN = [
+    "--vary",
+    "params.l=0.3,0.4,0.6",
+    "--vary",
+    "joints.left/pin.damping=uniform(0, 1)",
+    "--set",
+    "joints.left/pin.q=0.3",
+    "--seed",
+    "4",
+    "--duration",
+    "40 ms",
+    "--measure",
+    "peak=max_abs:joint.left/pin.qd",
+]
 
 
 def command(*words):
@@ -292,8 +313,12 @@ def test_files_that_do_not_know_their_scene_say_so(tmp_path, capsys):
     (tmp_path / "cut.h5").write_bytes((tmp_path / "old.h5").read_bytes()[:5000])
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
         file["x"] = 1.0
-    told = {"old": ("give the scene file", Exit.USAGE), "text": ("is not an HDF5 file", Exit.FILE),
-            "cut": ("damaged", Exit.FILE), "foreign": ("not one of simcli", Exit.FILE)}  # fmt: skip
+    told = {
+        "old": ("give the scene file", Exit.USAGE),
+        "text": ("is not an HDF5 file", Exit.FILE),
+        "cut": ("damaged", Exit.FILE),
+        "foreign": ("not one of simcli", Exit.FILE),
+    }
     for name, (words, code) in told.items():
         for verb in (("run", "-o", tmp_path / "x.h5"), ("show",), ("modes",)):
             assert command(verb[0], tmp_path / f"{name}.h5", *verb[1:]) == code
@@ -413,10 +438,12 @@ def test_what_others_write_meanwhile_is_passed_on(capfd):
 
 def test_nobody_is_told_of_a_start():
     """Taichi would ask its makers' server for a newer version, in a thread of its own."""
-    asked = ("from simcli.kernels.device.runtime import start_device\n"
-             "from simcli.kernels.language.internals import module\n_version_check = module('._version_check')\n"
-             "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
-             "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)")  # fmt: skip
+    asked = (
+        "from simcli.kernels.device.runtime import start_device\n"
+        "from simcli.kernels.language.internals import module\n_version_check = module('._version_check')\n"
+        "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
+        "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)"
+    )
     assert python(asked) == "[]\n"
 
 
@@ -449,18 +476,26 @@ run()
 def test_a_device_goes_on_while_nothing_is_new(tmp_path):
     """Not after a kernel was compiled, which is kept when it stops; nor where others have kept one; nor for ever."""
     done = python(GOES_ON, cwd=tmp_path, SIMCLI_KERNEL_CACHE=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path))
-    *rows, = (line.rsplit(" ", 1) for line in done.splitlines())
-    assert [row[0] for row in rows] == ["['compiled'] []", "['folder'] [False]", "['process'] [True]", "['process'] [True]",
-                                        "['folder'] [False]", "['folder'] [False]"]  # fmt: skip
+    (*rows,) = (line.rsplit(" ", 1) for line in done.splitlines())
+    assert [row[0] for row in rows] == [
+        "['compiled'] []",
+        "['folder'] [False]",
+        "['process'] [True]",
+        "['process'] [True]",
+        "['folder'] [False]",
+        "['folder'] [False]",
+    ]
     assert len({row[1] for row in rows}) == 1
 
 
 @pytest.mark.parametrize("other", ["precision='float32'", "threads=2", "offline_cache=False"])
 def test_another_device_is_started(other, tmp_path):
     """And one that had options is not taken for one without; no other process keeps kernels in this folder meanwhile."""
-    code = ("from simcli.kernels.language.backend import program\nfrom simcli.kernels.device.runtime import start_device\n"
-            "found = []\n"
-            f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
-            "    start_device('cpu', **words)\n    found.append(program())\n"
-            "print([a is b for a, b in zip(found, found[1:])])")  # fmt: skip
+    code = (
+        "from simcli.kernels.language.backend import program\nfrom simcli.kernels.device.runtime import start_device\n"
+        "found = []\n"
+        f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
+        "    start_device('cpu', **words)\n    found.append(program())\n"
+        "print([a is b for a, b in zip(found, found[1:])])"
+    )
     assert python(code, SIMCLI_KERNEL_CACHE=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "[True, False, False]\n"

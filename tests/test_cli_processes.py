@@ -103,8 +103,13 @@ CODES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("processes")
-    for name, text in {"s.yaml": ROD, "bad.yaml": ROD.replace("mass: 1", "mass: -1"), "r.urdf": URDF, "t.obj": TETRAHEDRON,
-                       "bad.h5": "no file of HDF5"}.items():  # fmt: skip
+    for name, text in {
+        "s.yaml": ROD,
+        "bad.yaml": ROD.replace("mass: 1", "mass: -1"),
+        "r.urdf": URDF,
+        "t.obj": TETRAHEDRON,
+        "bad.h5": "no file of HDF5",
+    }.items():
         (folder / name).write_text(text)
     for words in PREPARED:
         assert simcli(*words.split(), cwd=folder).returncode == Exit.OK, words
@@ -132,8 +137,9 @@ def test_a_process_ends_with_the_exit_code(folder, code):
 
 
 def test_a_mistake_of_ours_ends_with_its_own_code(folder):
-    done = subprocess.run([sys.executable, "-c", CRASH], cwd=folder, env=environment(), capture_output=True, text=True,
-                          timeout=TIMEOUT)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH], cwd=folder, env=environment(), capture_output=True, text=True, timeout=TIMEOUT
+    )
     note_command(["check"], done.returncode, "process")
     assert done.returncode == Exit.INTERNAL, done.stderr
 
@@ -146,14 +152,17 @@ def in_shell(line, cwd):
     return done
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX streams')
-@pytest.mark.parametrize(("line", "code", "words"), [
-    ("simcli schema | head -n 1; exit ${PIPESTATUS[0]}", Exit.OK, ""),
-    ("simcli docs start >&-", Exit.OUTPUT, "error: stdout: "),
-    ("simcli docs --json > /dev/full", Exit.OUTPUT, "error: stdout: No space left on device"),
-    ("simcli run none.yaml --json > /dev/full", Exit.USAGE, "no such file"),
-    ("simcli run none.yaml 2>&-", Exit.USAGE, ""),
-])  # fmt: skip
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("simcli schema | head -n 1; exit ${PIPESTATUS[0]}", Exit.OK, ""),
+        ("simcli docs start >&-", Exit.OUTPUT, "error: stdout: "),
+        ("simcli docs --json > /dev/full", Exit.OUTPUT, "error: stdout: No space left on device"),
+        ("simcli run none.yaml --json > /dev/full", Exit.USAGE, "no such file"),
+        ("simcli run none.yaml 2>&-", Exit.USAGE, ""),
+    ],
+)
 def test_streams_that_do_not_take_everything(tmp_path, line, code, words):
     if "/dev/full" in line and not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
@@ -162,7 +171,7 @@ def test_streams_that_do_not_take_everything(tmp_path, line, code, words):
     assert words in done.stderr
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX streams')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
 def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_stdout(tmp_path):
     """Descriptor 1 would else be the first file that the command opens, and its data would go there."""
     new = "simcli new swing --template pendulum"
@@ -170,7 +179,7 @@ def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_stdout(tmp_pa
     assert (tmp_path / "b" / "swing.yaml").read_bytes() == (tmp_path / "a" / "swing.yaml").read_bytes()
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX streams')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
 def test_control_characters_are_spelled_out(capsys):
     console.data("a\x1b[2Jb\x07\x9bc\td")
     console.say("\x1b[1;31merror\x1b[0m \x1b]0;title\x07")
@@ -181,7 +190,7 @@ def test_control_characters_are_spelled_out(capsys):
     assert '"name": "\\u009b2J\\u001b"' in out
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX streams')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
 def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path):
     from simcli.errors import OutputError
     from simcli.records.drafts import written
@@ -196,7 +205,7 @@ def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path):
     assert not (tmp_path / "a.csv").exists()
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX streams')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams")
 def test_ctrl_c_while_commands_are_imported(monkeypatch):
     def interrupted(words):
         raise KeyboardInterrupt
@@ -244,8 +253,14 @@ def stopped(folder, number, where, what, work, most):
     (folder / "scene.yaml").write_text(SCENE)
     code = CHILD.replace("WHERE", where).replace("WHAT", what).replace("WORK", work)
     code = code.replace("= MOST", f"= {most}")
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=environment(), text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         end = time.monotonic() + GRACE
         while not (folder / "busy").exists():
@@ -265,9 +280,10 @@ def stopped(folder, number, where, what, work, most):
     return process.returncode, err
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX signals')
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED),
-                                             (signal.SIGUSR1, Exit.STOPPED)])  # fmt: skip
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED), (signal.SIGUSR1, Exit.STOPPED)]
+)
 def test_a_signal_ends_the_preparation(tmp_path, number, code):
     found, err = stopped(tmp_path, number, "simcli.model.phases", "build_phases", IN_PYTHON, BY_THREAD)
     assert found == code
@@ -277,14 +293,15 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
 COMPILER = "simcli.solvers.run.solver", "compile_thoroughly"
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX signals')
-@pytest.mark.parametrize(("number", "most"), [(signal.SIGINT, BY_PROCESS), (signal.SIGINT, BY_THREAD),
-                                              (signal.SIGTERM, BY_THREAD)])  # fmt: skip
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("number", "most"), [(signal.SIGINT, BY_PROCESS), (signal.SIGINT, BY_THREAD), (signal.SIGTERM, BY_THREAD)]
+)
 def test_a_signal_ends_the_compilation(tmp_path, number, most):
     assert stopped(tmp_path, number, *COMPILER, IN_C, most)[0] == -number
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX signals')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize("most", [BY_PROCESS, BY_THREAD])
 def test_a_crash_of_the_compiler_leaves_nothing(tmp_path, most):
     assert stopped(tmp_path, None, *COMPILER, "import os; os.abort()", most)[0] == -signal.SIGABRT
@@ -326,8 +343,9 @@ def test_a_table_that_fits_is_that_of_a_pipe(monkeypatch):
 
 def test_words_are_folded_and_padded_numbers_stand(monkeypatch):
     rows = [("a", "one two three four five", "    1.5"), ("b", "six", "   20.5")]
-    assert as_seen(rows, 24, monkeypatch, indent="") == ("a  one two           1.5\n   three four\n   five\n"
-                                                         "b  six              20.5")  # fmt: skip
+    assert as_seen(rows, 24, monkeypatch, indent="") == (
+        "a  one two           1.5\n   three four\n   five\nb  six              20.5"
+    )
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -378,7 +396,7 @@ def digest_of(path):
         return run.status, run.n_frames, run.digest
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
 def test_both_write_the_same_file(folder_of_recorder_thread):
     one, other = (digest_of(folder_of_recorder_thread / f"{writer}.h5") for writer in WRITERS)
     assert one == other
@@ -386,7 +404,7 @@ def test_both_write_the_same_file(folder_of_recorder_thread):
     assert not list(folder_of_recorder_thread.glob(".*")) + list(folder_of_recorder_thread.glob("*.lock"))
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
 def test_small_files_of_commands_have_a_thread():
     """Not those of a Python program, which is left by the interpreter: there HDF5 crashes once a write has failed."""
     small = recorder_thread.MOST_OF_THREAD
@@ -397,7 +415,7 @@ def test_small_files_of_commands_have_a_thread():
     assert kinds == [recorder_thread.RecorderThread, spawn.RecorderProcess, spawn.RecorderProcess]
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("part", [0.02, 0.5, 0.98])
 def test_a_full_disk_ends_a_run_with_its_code(part, writer, folder_of_recorder_thread, tmp_path):
@@ -415,7 +433,7 @@ def test_a_full_disk_ends_a_run_with_its_code(part, writer, folder_of_recorder_t
     assert digest_of(path) == digest_of(whole)
 
 
-@pytest.mark.skipif(os.name == 'nt', reason='POSIX')
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
 def test_a_killed_run_leaves_what_was_committed(folder_of_recorder_thread, tmp_path):
     """The thread is gone with it; the run goes on to the same bytes."""
     (tmp_path / "swing.yaml").write_text(SWING)

@@ -55,8 +55,12 @@ PIXEL = 1.0  # a pixel, of the middle of a silhouette
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("render")
     (folder / "scene.yaml").write_text(SCENE)
-    assert cli_process.run_command(["run", str(folder / "scene.yaml"), "-o", str(folder / "out.h5"), "-q"], debug=False,
-                               as_json=False) == Exit.OK  # fmt: skip
+    assert (
+        cli_process.run_command(
+            ["run", str(folder / "scene.yaml"), "-o", str(folder / "out.h5"), "-q"], debug=False, as_json=False
+        )
+        == Exit.OK
+    )
     return folder / "out.h5"
 
 
@@ -234,20 +238,34 @@ def test_a_camera_by_name_and_one_that_sees_the_whole_motion(render):
     assert side["camera"]["position"] == [0, -6, 0]
     assert auto["camera"]["position"] != side["camera"]["position"]
     picture = pixels(path)
-    border = np.concatenate((picture[:3].reshape(-1, 3), picture[-3:].reshape(-1, 3), picture[:, :3].reshape(-1, 3),
-                             picture[:, -3:].reshape(-1, 3)))  # fmt: skip
+    border = np.concatenate(
+        (
+            picture[:3].reshape(-1, 3),
+            picture[-3:].reshape(-1, 3),
+            picture[:, :3].reshape(-1, 3),
+            picture[:, -3:].reshape(-1, 3),
+        )
+    )
     assert not hue(border[None], GREEN).any()
     assert hue(picture, GREEN).any()
 
 
 def test_the_start_of_a_scene_without_a_run(result, tmp_path, capsys):
     scene, target = result.parent / "scene.yaml", tmp_path / "start.png"
-    assert cli_process.run_command(["show", str(scene), "-o", str(target), "--size", "320x240", "--json"], debug=False,
-                               as_json=True) == Exit.OK  # fmt: skip
+    assert (
+        cli_process.run_command(
+            ["show", str(scene), "-o", str(target), "--size", "320x240", "--json"], debug=False, as_json=True
+        )
+        == Exit.OK
+    )
     assert json.loads(capsys.readouterr().out)["path"] == str(target)
     assert middle(hue(pixels(target), GREEN)) == pytest.approx(seen([-0.7, 0, 1], (320, 240), np.radians(40)), abs=PIXEL)
-    refused = (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["--size", "64x48"],
-               ["-o", str(tmp_path / "a.png"), "--camera", "sid"])  # fmt: skip
+    refused = (
+        ["-o", str(tmp_path / "a.mp4")],
+        ["--camera", "side"],
+        ["--size", "64x48"],
+        ["-o", str(tmp_path / "a.png"), "--camera", "sid"],
+    )
     for words in refused:
         assert cli_process.run_command(["show", str(scene), *words], debug=False, as_json=False) == Exit.USAGE
     assert "`side`" in capsys.readouterr().err
@@ -299,8 +317,9 @@ def test_a_film_that_cannot_be_finished_leaves_what_was_there(tmp_path):
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_output(result, capsys):
-    code = cli_process.run_command(["render", str(result), "-o", str(result / "a.png"), "--size", "32x32"],
-                               debug=False, as_json=False)  # fmt: skip
+    code = cli_process.run_command(
+        ["render", str(result), "-o", str(result / "a.png"), "--size", "32x32"], debug=False, as_json=False
+    )
     assert code == Exit.OUTPUT
     assert "nothing was left" in capsys.readouterr().err
 
@@ -331,8 +350,10 @@ def test_the_last_picture_of_a_film_is_not_after_the_end():
 
 def test_the_camera_of_a_wide_picture_comes_nearer(render):
     """The motion is wider than high; in a picture that is higher than wide the camera has to go back."""
-    wide, tall = (render(name, "--camera", "auto", "--size", size)[0]["camera"] for name, size in (
-        ("a.png", "192x64"), ("b.png", "64x192")))  # fmt: skip
+    wide, tall = (
+        render(name, "--camera", "auto", "--size", size)[0]["camera"]
+        for name, size in (("a.png", "192x64"), ("b.png", "64x192"))
+    )
     assert wide["target"] == tall["target"]
     away = [np.linalg.norm(np.subtract(one["position"], one["target"])) for one in (wide, tall)]
     assert away[0] < 0.7 * away[1]
@@ -405,7 +426,7 @@ def command(*words):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 @pytest.mark.parametrize("name", ["andrews_squeezer", "rings", "newtons_cradle", "puma560"])
 def test_outlines_are_those_of_the_viewer(browser, tmp_path, monkeypatch, name):
     h5, page = tmp_path / f"{name}.h5", tmp_path / "page.html"

@@ -122,9 +122,26 @@ def test_overrides_are_checked_like_the_scene(scene, here, command):
 
 def test_options_reach_the_scene(scene, here, command):
     done = command(
-        "run", scene, "-o", "a.h5", "--duration", "0.1 s", "--dt", "2 ms", "--worlds", "3", "--seed", "5",
-        "--precision", "float32", "--set", "output.every=0.02", "--vary", "joints.pin.q=uniform(0, 1)", "--json",
-    )  # fmt: skip
+        "run",
+        scene,
+        "-o",
+        "a.h5",
+        "--duration",
+        "0.1 s",
+        "--dt",
+        "2 ms",
+        "--worlds",
+        "3",
+        "--seed",
+        "5",
+        "--precision",
+        "float32",
+        "--set",
+        "output.every=0.02",
+        "--vary",
+        "joints.pin.q=uniform(0, 1)",
+        "--json",
+    )
     document = json.loads(done.stdout)
     assert (document["worlds"], document["steps"], document["frames"]) == (3, 50, 6)
     assert document["device"]["precision"] == "float32"
@@ -209,9 +226,14 @@ def test_failed_world_is_named_and_the_others_go_on(scene, here, command):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [
-    (signal.SIGINT, Exit.INTERRUPTED), (signal.SIGUSR1, Exit.STOPPED),
-    pytest.param(signal.SIGTERM, Exit.STOPPED, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, Exit.INTERRUPTED),
+        (signal.SIGUSR1, Exit.STOPPED),
+        pytest.param(signal.SIGTERM, Exit.STOPPED, marks=pytest.mark.slow),
+    ],
+)
 def test_one_signal_stops_cleanly(scene, tmp_path, number, code):
     process = start("run", scene, "-o", "a.h5", "--set", LONG, "--json", cwd=tmp_path)
     wait_for_frames(tmp_path / "a.h5", process)
@@ -306,8 +328,9 @@ def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatc
 @pytest.mark.parametrize("limit_kb", [200_000, 400_000])  # its library is not read; it is, and does not start
 def test_a_memory_limit_that_taichi_cannot_live_with_is_named(scene, tmp_path, limit_kb):
     words = f"ulimit -v {limit_kb}; exec {sys.executable} -m simcli run {scene} -o a.h5"
-    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, env=environment(), capture_output=True, text=True,
-                          timeout=GRACE)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", words], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=GRACE
+    )
     assert done.returncode == Exit.DEVICE, done.stderr
     assert "SC715: Taichi does not start within the memory limit of this process" in done.stderr
     assert not (tmp_path / "a.h5").exists()
@@ -349,8 +372,14 @@ def start_of_sweep(scene, *words, seconds="0"):
     """The command with the stand-in, in chunks of four."""
     command = [sys.executable, "-m", "support.sweep_cli_child", "sweep", "run", str(scene), "-o", "night"]
     command += ["--max-worlds", "4"]
-    return subprocess.Popen([*command, *words], cwd=scene.parent, env=child_environment(**{SECONDS: seconds}), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    return subprocess.Popen(
+        [*command, *words],
+        cwd=scene.parent,
+        env=child_environment(**{SECONDS: seconds}),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def ended(process):
@@ -376,16 +405,23 @@ def test_a_real_sweep_by_its_events(scene_of_sweep, tmp_path, command_of_sweep, 
     found = json.loads(out)
     assert (found["n_cases"], found["n_done"], found["n_running"], found["failed"]) == (N, N, 0, {})
     assert [(row["executor"], row["cases"], row["n_steps"]) for row in found["rows"]] in (
-        [("workers 2", N, 10 * N)], [("workers 1", N, 10 * N)])  # as many as the machine has cores
+        [("workers 2", N, 10 * N)],
+        [("workers 1", N, 10 * N)],
+    )  # as many as the machine has cores
     assert command_of_sweep("sweep", "status", "night")[1].startswith(
         "24 of 24 cases done, 0 running, 0 failed, 0 not begun\n"
     )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("name", "code"), [
-    ("SIGUSR1", Exit.STOPPED), pytest.param("SIGTERM", Exit.STOPPED, marks=pytest.mark.slow),
-    pytest.param("SIGINT", Exit.INTERRUPTED, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("SIGUSR1", Exit.STOPPED),
+        pytest.param("SIGTERM", Exit.STOPPED, marks=pytest.mark.slow),
+        pytest.param("SIGINT", Exit.INTERRUPTED, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_a_shard_in_time_and_the_same_command_goes_on(scene_of_sweep, tmp_path, name, code):
     process = start_of_sweep(scene_of_sweep, "--shard", "1/2", seconds="0.2")
     end = time.monotonic() + SWEEP_GRACE
@@ -451,13 +487,20 @@ def test_the_script_of_the_page_works(tmp_path, signals):
     """The job script as it is printed, with a simcli that knows two things, and an scontrol that notes what it is asked."""
     page = files("simcli").joinpath("docs/sweep-machines.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```bash\n(#!/bin/bash\n.*?)```", page, re.DOTALL)
-    (tmp_path / "simcli").write_text("#!/bin/bash\necho $@ > said\ntrap 'sleep 0.2; exit 75' USR1\n"
-                                     "for k in $(seq 300); do [ -e go ] && exit 0; sleep 0.1; done\n")  # fmt: skip
+    (tmp_path / "simcli").write_text(
+        "#!/bin/bash\necho $@ > said\ntrap 'sleep 0.2; exit 75' USR1\n"
+        "for k in $(seq 300); do [ -e go ] && exit 0; sleep 0.1; done\n"
+    )
     (tmp_path / "scontrol").write_text("#!/bin/bash\necho $@ > requeued\n")
     for name in ("simcli", "scontrol"):
         (tmp_path / name).chmod(0o755)
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "3",
-           "SLURM_ARRAY_TASK_COUNT": "16", "SLURM_ARRAY_JOB_ID": "42"}  # fmt: skip
+    env = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "SLURM_ARRAY_TASK_ID": "3",
+        "SLURM_ARRAY_TASK_COUNT": "16",
+        "SLURM_ARRAY_JOB_ID": "42",
+    }
     process = subprocess.Popen(["bash", "-c", script], cwd=tmp_path, env=env)
     end = time.monotonic() + SWEEP_GRACE
     while not (tmp_path / "said").exists():

@@ -27,9 +27,12 @@ run: {duration: 0.01}
 batch: {worlds: 6, vary: {joints.pin.q: {list: [0, 0.1, 0.2, 0.3, 0.4, 0.5]}}}
 """
 N_FRAMES = 24
-EVENTS = (Event(3, 0.03, 1, "SC601", 2, 0, 1, 2.5, "lost"), Event(5, 0.05, -1, "SC700", 0, -1, -1, 0.0, "switched"),
-          Event(70, 0.07, 2, "SC604", 0, -1, -1, 0.0, "met"),
-          Event(220, 0.22, 2, "SC601", 2, -1, -1, 0.0, "late"))  # fmt: skip
+EVENTS = (
+    Event(3, 0.03, 1, "SC601", 2, 0, 1, 2.5, "lost"),
+    Event(5, 0.05, -1, "SC700", 0, -1, -1, 0.0, "switched"),
+    Event(70, 0.07, 2, "SC604", 0, -1, -1, 0.0, "met"),
+    Event(220, 0.22, 2, "SC601", 2, -1, -1, 0.0, "late"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -199,10 +202,12 @@ def test_no_world_is_merged_twice(cut, command, path, tmp_path):
     for run, worlds in zip(runs, ("0-2", "2-4"), strict=True):
         assert command("run", scene, "-q", "--world", worlds, "-o", run)[0] == Exit.OK
     parts = [cut("--world", words, name=f"{k}.h5") for k, words in enumerate(("0,1", "1,2", "2"))]
-    for files, said in ((parts[:2], f"world 1 of {parts[0]} is world 0 of {parts[1]}: "),
-                        ((parts[0], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
-                        ((parts[0], parts[2], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
-                        (runs, f"world 2 of {runs[0]} is world 0 of {runs[1]}: ")):  # fmt: skip
+    for files, said in (
+        (parts[:2], f"world 1 of {parts[0]} is world 0 of {parts[1]}: "),
+        ((parts[0], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
+        ((parts[0], parts[2], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
+        (runs, f"world 2 of {runs[0]} is world 0 of {runs[1]}: "),
+    ):
         code, _, err = command("merge", *files, "-o", out)
         assert (code, said in err) == (Exit.USAGE, True), err
     assert command("slice", runs[1], "--world", "1-2", "-o", tmp_path / "cut.h5")[0] == Exit.OK

@@ -23,10 +23,42 @@ from simcli.cli.process import usage_words
 from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "import", "decompose", "schema", "explain", "info", "table",
-            "view", "plot", "render", "export", "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix",
-            "jacobian", "equilibrium", "modes", "solve", "fit", "optimize", "docs", "bench", "precompile",
-            "doctor"]  # fmt: skip
+COMMANDS = [
+    "run",
+    "sweep",
+    "check",
+    "show",
+    "samples",
+    "new",
+    "import",
+    "decompose",
+    "schema",
+    "explain",
+    "info",
+    "table",
+    "view",
+    "plot",
+    "render",
+    "export",
+    "diff",
+    "slice",
+    "merge",
+    "repair",
+    "fk",
+    "ik",
+    "id",
+    "mass-matrix",
+    "jacobian",
+    "equilibrium",
+    "modes",
+    "solve",
+    "fit",
+    "optimize",
+    "docs",
+    "bench",
+    "precompile",
+    "doctor",
+]
 ESCAPE = "\x1b["
 
 
@@ -111,9 +143,14 @@ def test_a_value_that_no_option_takes_is_told_in_our_words():
                 words = usage_words(error)
                 assert not _FOREIGN.search(words), (name, parameter.opts, odd, words)
                 told.add(words)
-    assert {"--worlds 1.5: write a whole number", "--worlds 0: must be at least 1", "--wanted abc: write a number",
-            "--concavity 1.5: must be at most 1", "--on-failure '': write isolate or stop",
-            "--tolerance 0: must be at least 1e-15"} <= told  # fmt: skip
+    assert {
+        "--worlds 1.5: write a whole number",
+        "--worlds 0: must be at least 1",
+        "--wanted abc: write a number",
+        "--concavity 1.5: must be at most 1",
+        "--on-failure '': write isolate or stop",
+        "--tolerance 0: must be at least 1e-15",
+    } <= told
 
 
 def test_stdin_is_not_read_and_that_is_told():
@@ -121,9 +158,14 @@ def test_stdin_is_not_read_and_that_is_told():
     assert (done.returncode, "stdin is not read" in done.stderr) == (Exit.USAGE, True), done
 
 
-@pytest.mark.parametrize(("words", "said"), [(["--solver", "natral"], "--solver natral: did you mean `natural`?"),
-                                             (["--device", "tpu"], "--device tpu: write auto, cpu, "),
-                                             (["--worlds", "0"], "--worlds 0: must be at least 1")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--solver", "natral"], "--solver natral: did you mean `natural`?"),
+        (["--device", "tpu"], "--device tpu: write auto, cpu, "),
+        (["--worlds", "0"], "--worlds 0: must be at least 1"),
+    ],
+)
 def test_a_wrong_value_names_its_option(words, said, capsys):
     assert cli_process.run_command(["run", __file__, *words], debug=False, as_json=False) == Exit.USAGE
     assert said in capsys.readouterr().err
@@ -251,9 +293,18 @@ def test_vary_without_key_or_values_is_wrong_usage(text):
         vary_override(text)
 
 
-NOT_THERE = [["run"], ["show"], ["check"], ["info"], ["plot"], ["export", "-c", "time"],
-             ["diff", "pendulum.yaml"], ["bench"],
-             ["slice", "-o", "x.h5"], ["merge", "-o", "x.h5", "pendulum.yaml"]]  # fmt: skip
+NOT_THERE = [
+    ["run"],
+    ["show"],
+    ["check"],
+    ["info"],
+    ["plot"],
+    ["export", "-c", "time"],
+    ["diff", "pendulum.yaml"],
+    ["bench"],
+    ["slice", "-o", "x.h5"],
+    ["merge", "-o", "x.h5", "pendulum.yaml"],
+]
 
 
 @pytest.mark.parametrize("words", NOT_THERE, ids=lambda words: words[0])
@@ -341,9 +392,15 @@ def test_no_help_text_has_brackets_that_rich_takes_for_markup():
 
 
 def test_a_process_without_a_home_runs(tmp_path):
-    (tmp_path / "drop.yaml").write_text("simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
-                                        "run: {duration: 0.01}\noutput: {every: 0.01}\n")  # fmt: skip
+    (tmp_path / "drop.yaml").write_text(
+        "simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\nrun: {duration: 0.01}\noutput: {every: 0.01}\n"
+    )
     bare = {name: value for name, value in environment().items() if name != "HOME"}
-    done = subprocess.run([sys.executable, "-m", "simcli", "run", str(tmp_path / "drop.yaml"), "-q", "-o",
-                           str(tmp_path / "drop.h5")], env=bare, capture_output=True, text=True, timeout=300)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "simcli", "run", str(tmp_path / "drop.yaml"), "-q", "-o", str(tmp_path / "drop.h5")],
+        env=bare,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr

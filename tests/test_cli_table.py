@@ -22,8 +22,18 @@ from simcli.spec.document.overrides import VARY_TABLE, Override
 PARAMS = grid(3, 4)
 N_WORLDS = 12
 PEAKS = peaks(PARAMS)
-HEADER = ["world", "status", "status.reason", "status.time [s]", "params.l [m]", "params.c [N m s/rad]",
-          "measure.peak [rad]", "measure.pos.x [m]", "measure.pos.y [m]", "measure.pos.z [m]"]  # fmt: skip
+HEADER = [
+    "world",
+    "status",
+    "status.reason",
+    "status.time [s]",
+    "params.l [m]",
+    "params.c [N m s/rad]",
+    "measure.peak [rad]",
+    "measure.pos.x [m]",
+    "measure.pos.y [m]",
+    "measure.pos.z [m]",
+]
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +70,11 @@ def test_csv_holds_every_world_and_reads_back_to_the_bit(command, path, tmp_path
     assert header == HEADER
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     assert [int(word) for word in columns["world"]] == list(range(N_WORLDS))
-    numbers = {name: np.array([float(word or "nan") for word in column]) for name, column in columns.items()
-               if name.startswith(("params", "measure"))}  # fmt: skip
+    numbers = {
+        name: np.array([float(word or "nan") for word in column])
+        for name, column in columns.items()
+        if name.startswith(("params", "measure"))
+    }
     np.testing.assert_array_equal(numbers["measure.peak [rad]"], PEAKS)
     np.testing.assert_array_equal(numbers["params.l [m]"], PARAMS["params.l"][1])
     np.testing.assert_array_equal(numbers["measure.pos.z [m]"], np.arange(N_WORLDS) + 0.2)
@@ -104,13 +117,15 @@ def test_parquet_without_its_library_says_what_to_install(command, path, tmp_pat
         ("1 > 2", [False] * N_WORLDS),
         ("{measure.peak} > 20 deg", np.radians(20) < PEAKS),
         ("{measure.peak}>.02rev and -1 mm < {measure.pos.x} <= 400 cm", (0.04 * np.pi < PEAKS) & (np.arange(N_WORLDS) <= 4)),
-        ("2 * {params.l} > 30 cm + {params.l} and {status} != 'failed'", [p > 0.3 and k != FAILED for k, p in
-                                                                       enumerate(PARAMS["params.l"][1])]),
+        (
+            "2 * {params.l} > 30 cm + {params.l} and {status} != 'failed'",
+            [p > 0.3 and k != FAILED for k, p in enumerate(PARAMS["params.l"][1])],
+        ),
         ("{params.c} <= 15 N*m*s/rad", PARAMS["params.c"][1] <= 15),
         ("{params.c} <= 0.2 Nm s/deg", PARAMS["params.c"][1] <= 0.2 * 180 / np.pi),
         ("{status.time} < 15 ms", [k == FAILED for k in range(N_WORLDS)]),
     ],
-)  # fmt: skip
+)
 def test_conditions_keep_the_worlds_that_meet_them(worlds, condition, expected):
     assert worlds("--where", condition) == np.flatnonzero(expected).tolist()
 
@@ -133,12 +148,16 @@ def test_names_of_any_form_stand_in_braces(command, tmp_path):
         (["--where", "{joint.hinge0.q} > 3"], "a measure of it"),
         (["--where", "peak > 3"], "`peak > 3`: the name `peak` stands without braces: write `{measure.peak} > 3`"),
         (["--where", "measure.peak > 3 mm"], "write `{measure.peak} > 3 mm`"),
-        (["--where", "measure.pos.x-params.l > 3 and status == failed"],
-         "names stand without braces: write `{measure.pos.x}-{params.l} > 3 and {status} == failed`"),
+        (
+            ["--where", "measure.pos.x-params.l > 3 and status == failed"],
+            "names stand without braces: write `{measure.pos.x}-{params.l} > 3 and {status} == failed`",
+        ),
         (["--where", "{measure.peak > 3 and {world} < 2"], "write `{measure.peak} > 3 and {world} < 2`"),
         (["--where", "measure.paek > 3"], "did you mean `measure.peak`?"),
-        (["--where", "{measure.peak} > 3 mm"], "3 mm is a length, and `measure.peak` is in rad; write a unit of its kind, "
-                                               "or the number in SI, as 0.003"),
+        (
+            ["--where", "{measure.peak} > 3 mm"],
+            "3 mm is a length, and `measure.peak` is in rad; write a unit of its kind, or the number in SI, as 0.003",
+        ),
         (["--where", "{world} > 3 mm"], "`world` has no unit"),
         (["--where", "{measure.peak} > 3 degs"], "unknown unit `degs`"),
         (["--where", "{status} == fialed"], "did you mean `failed`?"),
@@ -176,8 +195,9 @@ def test_rows_in_order_with_missing_numbers_last(worlds):
 def test_columns_come_as_they_are_named(command, path):
     code, out, _ = command(path, "-c", "measure.pos,params.*", "-c", "world", "-o", "-")
     assert code == Exit.OK
-    assert out.splitlines()[0] == ("measure.pos.x [m],measure.pos.y [m],measure.pos.z [m],params.l [m],"
-                                   "params.c [N m s/rad],world")  # fmt: skip
+    assert out.splitlines()[0] == (
+        "measure.pos.x [m],measure.pos.y [m],measure.pos.z [m],params.l [m],params.c [N m s/rad],world"
+    )
 
 
 def test_files_stand_below_each_other(command, path, tmp_path):
@@ -383,9 +403,13 @@ def test_an_earlier_run_gives_its_measures(folder, tmp_path, monkeypatch, capsys
             np.testing.assert_array_equal(run.params["bodies.a.velocity.linear[1]"], fastest)
     capsys.readouterr()
     path = "bodies.a.velocity.linear[1]"
-    faults = {f"{path}=from(b.h5, measure=slowest)": "SC321", f"{path}=from(c.h5, param=params.k)": "SC321",
-              f"{path}=from(x.csv, measure=fastest)": "SC110", "params.k=from(b.h5, measure=fastest)": "SC213",
-              "bodies.a.inertia.diag[0]=from(b.h5, measure=fastest)": "SC213"}  # fmt: skip
+    faults = {
+        f"{path}=from(b.h5, measure=slowest)": "SC321",
+        f"{path}=from(c.h5, param=params.k)": "SC321",
+        f"{path}=from(x.csv, measure=fastest)": "SC110",
+        "params.k=from(b.h5, measure=fastest)": "SC213",
+        "bodies.a.inertia.diag[0]=from(b.h5, measure=fastest)": "SC213",
+    }
     for text, code in faults.items():
         assert command_of_samples("samples", folder / "scene.yaml", "--vary", text) == Exit.SCENE
         assert code in capsys.readouterr().err, text
@@ -438,9 +462,14 @@ output: {every: 1 ms}
 solver: {type: maximal}
 measure: {high: {final: body.a.position, component: 0}}
 """
-VARIED = {"params.written": ("4000, 6000", "N/m"), "params.varied": ("1 N mm/deg, 2 Nm/rad", "N*m/rad"),
-          "params.sized": ("1, 2", "m"), "params.plain": ("1, 2", ""), "instances.one.params.L": ("0.1, 0.2", "m"),
-          "keyframes.home.joint_q.slide": ("1, 2", "m")}  # fmt: skip
+VARIED = {
+    "params.written": ("4000, 6000", "N/m"),
+    "params.varied": ("1 N mm/deg, 2 Nm/rad", "N*m/rad"),
+    "params.sized": ("1, 2", "m"),
+    "params.plain": ("1, 2", ""),
+    "instances.one.params.L": ("0.1, 0.2", "m"),
+    "keyframes.home.joint_q.slide": ("1, 2", "m"),
+}
 
 
 def test_parameters_keep_the_unit_they_are_written_in(tmp_path, capsys):

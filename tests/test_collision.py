@@ -111,9 +111,14 @@ def test_no_other_normal_separates_more(bench, crowd, kinds):
         assert best <= gap + allowed(kinds, gap)
 
 
-GEOMS = {"sphere": 'type="sphere" size="0.3"', "box": 'type="box" size="0.25 0.35 0.45"',
-         "capsule": 'type="capsule" size="0.2 0.3"', "cylinder": 'type="cylinder" size="0.3 0.35"',
-         "ellipsoid": 'type="ellipsoid" size="0.25 0.35 0.5"', "mesh": 'type="mesh" mesh="rock"'}  # fmt: skip
+GEOMS = {
+    "sphere": 'type="sphere" size="0.3"',
+    "box": 'type="box" size="0.25 0.35 0.45"',
+    "capsule": 'type="capsule" size="0.2 0.3"',
+    "cylinder": 'type="cylinder" size="0.3 0.35"',
+    "ellipsoid": 'type="ellipsoid" size="0.25 0.35 0.5"',
+    "mesh": 'type="mesh" mesh="rock"',
+}
 SINGLE = 1e-6  # [m], mujoco keeps the corners of meshes in single precision
 CCD = 3e-7  # [m], mujoco's distances of curved shapes, at its finest tolerance
 ITS_OWN = {("box", "capsule")}  # mujoco's depth of a capsule's axis in a box is not the least one; the test above is
@@ -122,8 +127,10 @@ ITS_OWN = {("box", "capsule")}  # mujoco's depth of a capsule's axis in a box is
 def mujoco_distances(kinds, poses):
     """[m], (W,), signed distances of two shapes."""
     points = " ".join(repr(x) for x in ROCK.ravel().tolist())
-    bodies = "".join(f'<body name="{name}" mocap="true"><geom name="{name}" {GEOMS[kind]}/></body>'
-                     for name, kind in zip("ab", kinds, strict=True))  # fmt: skip
+    bodies = "".join(
+        f'<body name="{name}" mocap="true"><geom name="{name}" {GEOMS[kind]}/></body>'
+        for name, kind in zip("ab", kinds, strict=True)
+    )
     model = mujoco.MjModel.from_xml_string(
         f'<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><asset><mesh name="rock" vertex="{points}"/></asset>'
         f"<worldbody>{bodies}</worldbody></mujoco>"
@@ -287,8 +294,10 @@ def test_nan_touches_nothing_and_nobody_else(bench, crowd):
         np.testing.assert_array_equal(found[name][others], value[others])
 
 
-CUBE = ("v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\n"
-        "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n")  # fmt: skip
+CUBE = (
+    "v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\n"
+    "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n"
+)
 R, LENGTH = 0.2, 1.2  # [m], of what lies
 H = 0.3  # [m], half of the height of the cone
 EIGHTH, QUARTER, SLANT = np.pi / 4, np.pi / 2, np.arctan2(R, 2 * H)
@@ -296,17 +305,27 @@ SIDE = np.hypot(R, 2 * H)  # [m], of the cone
 # Each shape, attitude in which a line of it lies along x at the top, height of that above its origin, and ends of the line.
 LYING = {
     "box": (f"{{type: box, size: [{LENGTH}, 0.4, 0.4]}}", (EIGHTH, 0, 0), 0.2 * np.sqrt(2), (-LENGTH / 2, LENGTH / 2)),
-    "mesh": (f"{{type: mesh, file: cube.obj, scale: [{LENGTH / 2}, 0.2, 0.2]}}", (EIGHTH, 0, 0), 0.2 * np.sqrt(2),
-             (-LENGTH / 2, LENGTH / 2)),
+    "mesh": (
+        f"{{type: mesh, file: cube.obj, scale: [{LENGTH / 2}, 0.2, 0.2]}}",
+        (EIGHTH, 0, 0),
+        0.2 * np.sqrt(2),
+        (-LENGTH / 2, LENGTH / 2),
+    ),
     "cylinder": (f"{{type: cylinder, radius: {R}, length: {LENGTH}}}", (0, QUARTER, 0), R, (-LENGTH / 2, LENGTH / 2)),
     "capsule": (f"{{type: capsule, radius: {R}, length: {LENGTH}}}", (0, QUARTER, 0), R, (-LENGTH / 2, LENGTH / 2)),
-    "cone": (f"{{type: cone, radius: {R}, length: {2 * H}}}", (0, QUARTER - SLANT, 0), R * H / SIDE * 1.0,
-             (H * np.cos(SLANT) - SIDE, H * np.cos(SLANT))),
-}  # fmt: skip
+    "cone": (
+        f"{{type: cone, radius: {R}, length: {2 * H}}}",
+        (0, QUARTER - SLANT, 0),
+        R * H / SIDE * 1.0,
+        (H * np.cos(SLANT) - SIDE, H * np.cos(SLANT)),
+    ),
+}
 GRID = np.linspace(-2, 2, 9)  # [m]
-CRESTS = {"ridge": (-0.5 * np.abs(GRID)[:, None] * np.ones(9), 0.0),  # heights, and the direction of the crest
-          "furrow": (-0.5 * np.abs(GRID)[None, :] * np.ones((9, 1)), QUARTER),
-          "diagonal": (-0.5 * np.abs(GRID[:, None] - GRID[None, :]), EIGHTH)}  # fmt: skip
+CRESTS = {
+    "ridge": (-0.5 * np.abs(GRID)[:, None] * np.ones(9), 0.0),  # heights, and the direction of the crest
+    "furrow": (-0.5 * np.abs(GRID)[None, :] * np.ones((9, 1)), QUARTER),
+    "diagonal": (-0.5 * np.abs(GRID[:, None] - GRID[None, :]), EIGHTH),
+}
 LINES_SHIFT = 0.13  # [m], of the upper shape along the line
 GAPS = (2e-3, 1e-5, 0.0, -1e-5, -1e-3)  # [m]
 MARGIN = 5e-3  # [m]
@@ -427,8 +446,11 @@ def test_a_side_is_exact(precision):
     arena.launch(take_sides, given, found, arena, arena.n_blocks)
     side = np.sign(found.read()[:, 0, 0])
     arena.destroy()
-    rounded = np.sign(np.einsum("ij,ij->i", np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]),
-                                points[:, 3] - points[:, 0]))  # fmt: skip
+    rounded = np.sign(
+        np.einsum(
+            "ij,ij->i", np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), points[:, 3] - points[:, 0]
+        )
+    )
     assert (rounded != wanted).mean() > 0.1
     np.testing.assert_array_equal(side, wanted)
 

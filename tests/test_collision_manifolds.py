@@ -18,13 +18,21 @@ from simcli.model.joints.tree_kinematics import body_poses
 from simcli.spec import load_document, resolve
 
 CUBE = "v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\nf 1 2 3 4\nf 5 6 7 8\n"
-LOWER = {"slab": "{type: box, size: [2, 2, 0.2]}", "capsule": "{type: capsule, radius: 0.1, length: 1}",
-         "barrel": "{type: cylinder, radius: 0.2, length: 1}",
-         "dice": "{type: mesh, file: cube.obj, scale: 0.5}"}  # fmt: skip
-UPPER = {"box": "{type: box, size: [0.4, 0.6, 0.8]}", "capsule": "{type: capsule, radius: 0.1, length: 0.6}",
-         "barrel": "{type: cylinder, radius: 0.3, length: 0.8}", "cone": "{type: cone, radius: 0.3, length: 0.4}",
-         "dice": "{type: mesh, file: cube.obj, scale: [0.2, 0.3, 0.4]}", "egg": "{type: ellipsoid, radii: [0.2, 0.2, 0.3]}",
-         "ball": "{type: sphere, radius: 0.2}"}  # fmt: skip
+LOWER = {
+    "slab": "{type: box, size: [2, 2, 0.2]}",
+    "capsule": "{type: capsule, radius: 0.1, length: 1}",
+    "barrel": "{type: cylinder, radius: 0.2, length: 1}",
+    "dice": "{type: mesh, file: cube.obj, scale: 0.5}",
+}
+UPPER = {
+    "box": "{type: box, size: [0.4, 0.6, 0.8]}",
+    "capsule": "{type: capsule, radius: 0.1, length: 0.6}",
+    "barrel": "{type: cylinder, radius: 0.3, length: 0.8}",
+    "cone": "{type: cone, radius: 0.3, length: 0.4}",
+    "dice": "{type: mesh, file: cube.obj, scale: [0.2, 0.3, 0.4]}",
+    "egg": "{type: ellipsoid, radii: [0.2, 0.2, 0.3]}",
+    "ball": "{type: sphere, radius: 0.2}",
+}
 LIFT = -1e-3  # [m], overlap of what rests
 MARGIN = 0.01  # [m]
 ROUNDING = 3e-9  # [m], ties of features, 1e-9 of the size
@@ -73,12 +81,16 @@ RESTING = {
     "lying capsule": ("b/capsule", 0.1, (0, QUARTER, 0), {(0.3, 0.0), (-0.3, 0.0)}),
     "standing capsule": ("b/capsule", 0.4, (0, 0, 0), {(0.0, 0.0)}),
     "cone on its base": ("b/cone", 0.2, (0, 0, 0), ON_RIM),
-    "cone on its side": ("b/cone", 0.2 * np.sin(SLANT), (0, QUARTER + SLANT, 0),
-                         {(0.2 * np.cos(SLANT), 0.0), (0.2 * np.cos(SLANT) - 0.5, 0.0)}),
+    "cone on its side": (
+        "b/cone",
+        0.2 * np.sin(SLANT),
+        (0, QUARTER + SLANT, 0),
+        {(0.2 * np.cos(SLANT), 0.0), (0.2 * np.cos(SLANT) - 0.5, 0.0)},
+    ),
     "cone on its tip": ("b/cone", 0.2, (np.pi, 0, 0), {(0.0, 0.0)}),
     "egg": ("b/egg", 0.3, (0, 0, 0), {(0.0, 0.0)}),
     "ball": ("b/ball", 0.2, (0.3, 0.4, 0), {(0.0, 0.0)}),
-}  # fmt: skip
+}
 
 
 def assert_points(found, expected, tolerance):
@@ -119,9 +131,15 @@ def test_margin_decides_what_is_reported(bench, floor, case):
 @pytest.mark.parametrize("floor", ["ground", "a/slab"])
 @pytest.mark.parametrize(
     ("case", "tilt"),
-    [("box", 1e-4), ("hull", 1e-4), ("lying capsule", 1e-4), ("lying cylinder", 1e-4), ("standing cylinder", NOISE),
-     ("cone on its base", NOISE)],
-)  # fmt: skip
+    [
+        ("box", 1e-4),
+        ("hull", 1e-4),
+        ("lying capsule", 1e-4),
+        ("lying cylinder", 1e-4),
+        ("standing cylinder", NOISE),
+        ("cone on its base", NOISE),
+    ],
+)
 def test_features_keep_their_names(bench, floor, case, tilt):
     """Moved, turned about the normal and tilted a little, the same points come in the same order with the same names.
 

@@ -255,8 +255,13 @@ def crowd(folder, ground):
     """A shape of every kind on a free body above a ground; random poses of the bodies, by world and coordinate."""
     model = read_model(folder, scene({"ground": ground}, {name: {"s": SHAPES[name]} for name in OVERLAPS_KINDS}))
     rng = np.random.default_rng(1)
-    q = np.concatenate((rng.uniform(-0.35, 0.35, (WORLDS, len(OVERLAPS_KINDS), 3)),
-                        rot.unit(rng.normal(size=(WORLDS, len(OVERLAPS_KINDS), 4)))), axis=2)  # fmt: skip
+    q = np.concatenate(
+        (
+            rng.uniform(-0.35, 0.35, (WORLDS, len(OVERLAPS_KINDS), 3)),
+            rot.unit(rng.normal(size=(WORLDS, len(OVERLAPS_KINDS), 4))),
+        ),
+        axis=2,
+    )
     model.__dict__["joint_q"] = q.reshape(WORLDS, -1)
     return model, q
 
@@ -347,11 +352,13 @@ def test_check_looks_at_all_worlds_and_heeds_margins_joints_and_switches(tmp_pat
     _, told, _ = checked(tmp_path, capsys, more=batch)
     assert "by 0.05 m at the start in 2 of 3 worlds, deepest in world 1" in told["SC485"]["message"]
     for more, margin, x, is_told in (
-        ("", ", margin: 0.03", 0.25, False), ("", ", margin: 0.03", 0.19, True), ("", "", 0.2, False),
+        ("", ", margin: 0.03", 0.25, False),
+        ("", ", margin: 0.03", 0.19, True),
+        ("", "", 0.2, False),
         ("joints: {j: {type: ball, parent: a, child: b}}", "", 0.15, False),
         ("joints: {j: {type: ball, parent: a, child: b, enabled: false}}", "", 0.15, True),
         ("contact: {enabled: false}", "", 0.15, False),
-    ):  # fmt: skip
+    ):
         _, told, _ = checked(tmp_path, capsys, more=more, margin=margin, x=x)
         assert ("SC485" in told) == is_told, (more, margin, x)
 
@@ -367,11 +374,17 @@ joints: {{base: {{type: fixed, parent: world, child: a}}, hinge: {{type: revolut
 """
 
 
-@pytest.mark.parametrize(("words", "idle"), [
-    ({}, []), ({"collide": ", collide: true"}, ["a/s", "b/s"]), ({"more": "contact: {capacity: 5}"}, ["a/s", "b/s"]),
-    ({"more": "solver: {contact: {tolerance: 1e-9}}"}, ["a/s", "b/s"]), ({"more": "contact: {enabled: false}"}, []),
-    ({"world": "world: {shapes: {floor: {type: plane, offset: -1}}}"}, ["a/s"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "idle"),
+    [
+        ({}, []),
+        ({"collide": ", collide: true"}, ["a/s", "b/s"]),
+        ({"more": "contact: {capacity: 5}"}, ["a/s", "b/s"]),
+        ({"more": "solver: {contact: {tolerance: 1e-9}}"}, ["a/s", "b/s"]),
+        ({"more": "contact: {enabled: false}"}, []),
+        ({"world": "world: {shapes: {floor: {type: plane, offset: -1}}}"}, ["a/s"]),
+    ],
+)
 def test_shapes_that_touch_nothing_are_named_and_warned_of_where_contact_is_asked_for(words, idle, tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text(IDLE.format(**{"world": "", "collide": "", "more": ""} | words))

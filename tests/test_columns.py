@@ -62,29 +62,65 @@ initial: {joint_qd: {be: 0.2}}
 """
 # Dotted path to the range of its numbers; of vectors by component.
 NUMBERS = {
-    "params.L": (0.3, 0.6), "params.k": (0.5, 3), "params.turn": (-2, 2), "world.gravity[2]": (-12, -8),
-    "bodies.a.mass": (0.5, 2), "bodies.a.com[0]": (-0.2, 0.2), "bodies.a.inertia.diag[1]": (0.17, 0.3),
-    "bodies.a.pose.xyz[1]": (0, 1), "bodies.a.pose.rpy[2]": (-1, 1), "bodies.a.gravity_compensation": (0, 1),
-    "bodies.a.points.tip[1]": (0, 1), "bodies.b.mass": (1, 3), "bodies.b.shapes.s.radius": (0.05, 0.2),
-    "bodies.b.shapes.s.pose.rpy[0]": (-1, 1), "bodies.c.pose.quat_xyzw[1]": (-0.5, 0.5),
-    "bodies.c.velocity.linear[1]": (-1, 1), "bodies.c.shapes.s.radius": (0.05, 0.2),
-    "bodies.c.shapes.t.size[2]": (0.1, 0.5), "bodies.c.shapes.t.density": (300, 900),
-    "bodies.d.pose.axis_angle.angle": (-2, 2), "bodies.d.pose.axis_angle.axis[0]": (-1, 1),
+    "params.L": (0.3, 0.6),
+    "params.k": (0.5, 3),
+    "params.turn": (-2, 2),
+    "world.gravity[2]": (-12, -8),
+    "bodies.a.mass": (0.5, 2),
+    "bodies.a.com[0]": (-0.2, 0.2),
+    "bodies.a.inertia.diag[1]": (0.17, 0.3),
+    "bodies.a.pose.xyz[1]": (0, 1),
+    "bodies.a.pose.rpy[2]": (-1, 1),
+    "bodies.a.gravity_compensation": (0, 1),
+    "bodies.a.points.tip[1]": (0, 1),
+    "bodies.b.mass": (1, 3),
+    "bodies.b.shapes.s.radius": (0.05, 0.2),
+    "bodies.b.shapes.s.pose.rpy[0]": (-1, 1),
+    "bodies.c.pose.quat_xyzw[1]": (-0.5, 0.5),
+    "bodies.c.velocity.linear[1]": (-1, 1),
+    "bodies.c.shapes.s.radius": (0.05, 0.2),
+    "bodies.c.shapes.t.size[2]": (0.1, 0.5),
+    "bodies.c.shapes.t.density": (300, 900),
+    "bodies.d.pose.axis_angle.angle": (-2, 2),
+    "bodies.d.pose.axis_angle.axis[0]": (-1, 1),
     "bodies.d.inertia.full[1][1]": (0.2, 0.3),
-    "materials.steel.density": (500, 900), "materials.steel.friction": (0.1, 0.9), "materials.steel.restitution": (0, 0.5),
-    "joints.wa.at[2]": (0.1, 1), "joints.wa.axis[0]": (-1, 1),
-    "joints.wa.init_angle": (-1, 1), "joints.wa.armature": (0, 0.1), "joints.wa.friction": (0, 0.3),
-    "joints.wa.drive.target": (-1, 1), "joints.wa.drive.stiffness": (1, 50), "joints.wa.drive.damping": (0, 5),
-    "joints.wa.drive.effort_limit": (1, 20), "joints.wa.limit[0]": (-3, -1.5), "joints.ab.pitch": (0.05, 0.2),
-    "joints.ab.damping": (0, 1), "joints.ab.q": (-0.5, 0.5), "joints.ab.qd": (-1, 1),
-    "joints.ab.parent_frame.xyz[0]": (0, 1), "joints.ab.child_frame.rpy[1]": (-1, 1), "joints.ab.limit.stiffness": (10, 90),
-    "joints.ab.velocity_limit": (1, 9), "joints.ball.q[2]": (-0.5, 0.5), "joints.ball.damping": (0, 1),
+    "materials.steel.density": (500, 900),
+    "materials.steel.friction": (0.1, 0.9),
+    "materials.steel.restitution": (0, 0.5),
+    "joints.wa.at[2]": (0.1, 1),
+    "joints.wa.axis[0]": (-1, 1),
+    "joints.wa.init_angle": (-1, 1),
+    "joints.wa.armature": (0, 0.1),
+    "joints.wa.friction": (0, 0.3),
+    "joints.wa.drive.target": (-1, 1),
+    "joints.wa.drive.stiffness": (1, 50),
+    "joints.wa.drive.damping": (0, 5),
+    "joints.wa.drive.effort_limit": (1, 20),
+    "joints.wa.limit[0]": (-3, -1.5),
+    "joints.ab.pitch": (0.05, 0.2),
+    "joints.ab.damping": (0, 1),
+    "joints.ab.q": (-0.5, 0.5),
+    "joints.ab.qd": (-1, 1),
+    "joints.ab.parent_frame.xyz[0]": (0, 1),
+    "joints.ab.child_frame.rpy[1]": (-1, 1),
+    "joints.ab.limit.stiffness": (10, 90),
+    "joints.ab.velocity_limit": (1, 9),
+    "joints.ball.q[2]": (-0.5, 0.5),
+    "joints.ball.damping": (0, 1),
     "forces.spring.stiffness": (1, 9),
-    "forces.spring.a.world[0]": (0.5, 2), "forces.spring.rest_length": (0.1, 1), "forces.spring.b.at[0]": (-1, 1),
-    "forces.blow.force[0]": (-1, 1), "forces.push.value": (-1, 1), "forces.air.damping": (0, 1),
-    "forces.coil.rest_angle": (-1, 1), "signals.push.constant": (-1, 1), "signals.wave.sine.phase": (0, 3),
-    "signals.law.pid.kp": (1, 5), "signals.late.filter.time_constant": (0.05, 0.5), "initial.joint_qd.be": (-1, 1),
-}  # fmt: skip
+    "forces.spring.a.world[0]": (0.5, 2),
+    "forces.spring.rest_length": (0.1, 1),
+    "forces.spring.b.at[0]": (-1, 1),
+    "forces.blow.force[0]": (-1, 1),
+    "forces.push.value": (-1, 1),
+    "forces.air.damping": (0, 1),
+    "forces.coil.rest_angle": (-1, 1),
+    "signals.push.constant": (-1, 1),
+    "signals.wave.sine.phase": (0, 3),
+    "signals.law.pid.kp": (1, 5),
+    "signals.late.filter.time_constant": (0.05, 0.5),
+    "initial.joint_qd.be": (-1, 1),
+}
 N = 19
 
 
@@ -191,8 +227,17 @@ def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
 TURNS = OPEN[: OPEN.index("batch:")].replace("q: 0}", "q: 0.1, qd: 2}")
 
 
-@pytest.mark.parametrize("path", ["bodies.rod.mass", "bodies.rod.inertia.diag[1]", "joints.shaft.q", "joints.shaft.qd",
-                                  "bodies.rod.pose.xyz[2]", "joints.pin.damping"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "bodies.rod.mass",
+        "bodies.rod.inertia.diag[1]",
+        "joints.shaft.q",
+        "joints.shaft.qd",
+        "bodies.rod.pose.xyz[2]",
+        "joints.pin.damping",
+    ],
+)
 def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
     document = scene(f"{TURNS}{batch_of({path: (0.01, 0.012)}, 11)}")
     spec = resolve(document)
@@ -257,16 +302,43 @@ def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
 
 # Numbers that no scene here varies: texts or numbers, data and times that worlds share, and laws that few scenes have.
 UNTRIED = {
-    "PidSignal.input", "FilterSignal.input", "SignalSpec.expression", "SignalSpec.rate", "SignalSpec.delay",
-    "NoiseSpec.rate", "NoiseSpec.delay", "TableSignal.time", "HeightfieldShape.data", "MeshShape.scale",
-    "NaturalSpec.vectors", "InertiaSpec.normal", "CouplingForce.friction", "CouplingForce.hold",
+    "PidSignal.input",
+    "FilterSignal.input",
+    "SignalSpec.expression",
+    "SignalSpec.rate",
+    "SignalSpec.delay",
+    "NoiseSpec.rate",
+    "NoiseSpec.delay",
+    "TableSignal.time",
+    "HeightfieldShape.data",
+    "MeshShape.scale",
+    "NaturalSpec.vectors",
+    "InertiaSpec.normal",
+    "CouplingForce.friction",
+    "CouplingForce.hold",
     "CouplingForce.velocity_limit",
-    "DrivingSpec.aim_distance", "DrivingSpec.stiffness", "JointSpec.bend", "JointSpec.bend_damping", "JointSpec.poisson",
-    "JointSpec.stretch", "JointSpec.stretch_damping", "JointSpec.twist", "JointSpec.twist_damping", "TermSpec.polynomial",
-    "PairSpec.barrier_stiffness", "PairSpec.compliance", "PairSpec.d_hat", "PoseSpec.quat_wxyz", "PoseSpec.quat_xyzw",
-    "PoseSpec.rpy", "TransformSpec.angular", "TransformSpec.linear", "TransformSpec.shift", "TransformSpec.strength",
+    "DrivingSpec.aim_distance",
+    "DrivingSpec.stiffness",
+    "JointSpec.bend",
+    "JointSpec.bend_damping",
+    "JointSpec.poisson",
+    "JointSpec.stretch",
+    "JointSpec.stretch_damping",
+    "JointSpec.twist",
+    "JointSpec.twist_damping",
+    "TermSpec.polynomial",
+    "PairSpec.barrier_stiffness",
+    "PairSpec.compliance",
+    "PairSpec.d_hat",
+    "PoseSpec.quat_wxyz",
+    "PoseSpec.quat_xyzw",
+    "PoseSpec.rpy",
+    "TransformSpec.angular",
+    "TransformSpec.linear",
+    "TransformSpec.shift",
+    "TransformSpec.strength",
     "TransformSpec.turn",
-}  # fmt: skip
+}
 
 
 def test_every_kind_of_number_is_tried_both_ways():
@@ -277,8 +349,11 @@ def test_every_kind_of_number_is_tried_both_ways():
 
 
 # Of loops, which travel from the drawing: alone, with a way of their own, or in a mechanism of their own.
-WAYS = {"one crank": ["joints.shaft.q"], "crank and place": ["joints.shaft.q", "bodies.rod.pose.xyz[2]"],
-        "crank and mass": ["joints.shaft.q", "bodies.rod.mass"]}  # fmt: skip
+WAYS = {
+    "one crank": ["joints.shaft.q"],
+    "crank and place": ["joints.shaft.q", "bodies.rod.pose.xyz[2]"],
+    "crank and mass": ["joints.shaft.q", "bodies.rod.mass"],
+}
 RANGES = {"joints.shaft.q": (-3.0, 3.0), "bodies.rod.pose.xyz[2]": (0.0, 0.02), "bodies.rod.mass": (0.5, 2.0)}
 
 
@@ -365,11 +440,23 @@ def test_a_bound_tells_whose_numbers_it_takes(bounds, n):
 
 
 # Of the generator of random mechanisms, in turn, and the solvers that take them.
-KINDS = [lambda k: mechanisms.with_laws(mechanisms.mechanism(k, 4, False), k),
-         lambda k: mechanisms.mechanism(k, 3, True), lambda k: mechanisms.heap(k, 3), mechanisms.spinning,
-         lambda k: mechanisms.planar_loop(bool(k % 2)), mechanisms.floating_pushed, mechanisms.on_rails]  # fmt: skip
-MODES = [("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf1"),
-         ("generalized", "rk4"), ("natural", "moreau")]  # fmt: skip
+KINDS = [
+    lambda k: mechanisms.with_laws(mechanisms.mechanism(k, 4, False), k),
+    lambda k: mechanisms.mechanism(k, 3, True),
+    lambda k: mechanisms.heap(k, 3),
+    mechanisms.spinning,
+    lambda k: mechanisms.planar_loop(bool(k % 2)),
+    mechanisms.floating_pushed,
+    mechanisms.on_rails,
+]
+MODES = [
+    ("generalized", "semi_implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "zhong06"),
+    ("affine", "bdf1"),
+    ("generalized", "rk4"),
+    ("natural", "moreau"),
+]
 SECTIONS = ("bodies", "joints", "forces", "materials", "world")
 
 
@@ -394,8 +481,13 @@ def random_scene(seed: int):
         solver, integrator = MODES[(seed + turn) % len(MODES)]
         chosen = [paths[k] for k in rng.choice(len(paths), 3, replace=False)]
         vary = {path: {"uniform": [x - 0.05 * abs(x) - 1e-3, x + 0.05 * abs(x) + 1e-3]} for path, x in chosen}
-        text = yaml.safe_dump({**made, "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
-                               "batch": {"worlds": 23, "seed": seed, "vary": vary}})  # fmt: skip
+        text = yaml.safe_dump(
+            {
+                **made,
+                "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
+                "batch": {"worlds": 23, "seed": seed, "vary": vary},
+            }
+        )
         document = scene(text)
         try:
             return document, resolve(document)
@@ -426,11 +518,19 @@ def test_random_scenes_are_those_of_world_by_world(seed, monkeypatch, resolved_a
 
 # Values of which one makes no valid scene, by the number of its world.
 WRONG = {
-    "bodies.a.mass": (1.0, -2.0), "bodies.a.inertia.diag[1]": (0.2, 9.0), "joints.wa.damping": (0.2, -9.0),
-    "joints.wa.limit[0]": (-2.0, 9.0), "bodies.c.shapes.s.radius": (0.2, -1.0), "materials.steel.restitution": (0.2, 1.5),
-    "bodies.c.shapes.t.size[1]": (0.2, 0.0), "joints.wa.axis[1]": (1.0, 0.0), "forces.spring.stiffness": (2.0, -1.0),
-    "params.turn": (0.1, 1e300), "bodies.c.pose.xyz[0]": (0.1, 1e70), "joints.wa.q": (0.1, 1e7),
-}  # fmt: skip
+    "bodies.a.mass": (1.0, -2.0),
+    "bodies.a.inertia.diag[1]": (0.2, 9.0),
+    "joints.wa.damping": (0.2, -9.0),
+    "joints.wa.limit[0]": (-2.0, 9.0),
+    "bodies.c.shapes.s.radius": (0.2, -1.0),
+    "materials.steel.restitution": (0.2, 1.5),
+    "bodies.c.shapes.t.size[1]": (0.2, 0.0),
+    "joints.wa.axis[1]": (1.0, 0.0),
+    "forces.spring.stiffness": (2.0, -1.0),
+    "params.turn": (0.1, 1e300),
+    "bodies.c.pose.xyz[0]": (0.1, 1e70),
+    "joints.wa.q": (0.1, 1e7),
+}
 
 
 @pytest.mark.parametrize("path", WRONG)

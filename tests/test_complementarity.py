@@ -18,12 +18,19 @@ APART = 1e-6  # [m/s], velocities of two solvers with natural maps of 1e-8 and 1
 ROUNDING = 1e-11  # [N s], sums of impulses
 PILES = [problems.pile(seed) for seed in range(1, 6)]  # 0: Gauss-Seidel takes half a minute
 RESTING = {
-    "sticking": problems.incline(20), "nearly": problems.incline(26.5), "slipping": problems.incline(27),
-    "sliding": problems.incline(40, start=1.0), "smooth": problems.incline(20, mu=0.0),
-    "thrown": problems.incline(0, start=2.0), "four": problems.table(4),
-    "eight": problems.table(8, push=50), "many": problems.table(24, push=150),
-    "stack": problems.stack(5, 1.0), "heavy": problems.stack(5, 1000.0), "one": problems.stack(1, 1.0, mu=0.0),
-}  # fmt: skip
+    "sticking": problems.incline(20),
+    "nearly": problems.incline(26.5),
+    "slipping": problems.incline(27),
+    "sliding": problems.incline(40, start=1.0),
+    "smooth": problems.incline(20, mu=0.0),
+    "thrown": problems.incline(0, start=2.0),
+    "four": problems.table(4),
+    "eight": problems.table(8, push=50),
+    "many": problems.table(24, push=150),
+    "stack": problems.stack(5, 1.0),
+    "heavy": problems.stack(5, 1000.0),
+    "one": problems.stack(1, 1.0, mu=0.0),
+}
 LEAVING = replace(problems.incline(0, mu=0.0), free=np.eye(6)[2], start=np.eye(3)[0])
 MIXED = [problems.limited(seed) for seed in range(7)]
 HARD = problems.limited(7)  # its joints force bodies to slip so that the contacts jam
@@ -60,8 +67,14 @@ def solve_all(bench, worlds, rounds=ROUNDS):
         for w, one in enumerate(batch):
             names = "residual", "proximal", "iterations", "admm_iterations", "status"
             scalars = {name: getattr(found, name)[w] for name in names}
-            out.append((found.rows[w, : len(one.rows)], found.contacts[w, : len(one.mu)], found.velocity[w, : len(one.free)],
-                        scalars))  # fmt: skip
+            out.append(
+                (
+                    found.rows[w, : len(one.rows)],
+                    found.contacts[w, : len(one.mu)],
+                    found.velocity[w, : len(one.free)],
+                    scalars,
+                )
+            )
     return out
 
 
@@ -121,8 +134,10 @@ def test_what_is_not_solved_says_so(bench):
 def test_the_natural_map_is_that_of_numpy(bench):
     """Also far from a solution, where every case of the projections is met."""
     rng = np.random.default_rng(1)
-    worlds = [replace(one, start=rng.normal(size=one.start.shape), start_rows=rng.normal(size=one.bias.shape), kappa=0.0)
-              for one in [*PILES, *MIXED]]  # fmt: skip
+    worlds = [
+        replace(one, start=rng.normal(size=one.start.shape), start_rows=rng.normal(size=one.bias.shape), kappa=0.0)
+        for one in [*PILES, *MIXED]
+    ]
     bench.set_schedule(())
     for one, (rows, contacts, velocity, scalars) in zip(worlds, solve_all(bench, worlds), strict=True):
         assert (contacts == one.start).all()
@@ -157,8 +172,11 @@ def test_a_stack_carries_its_weight(bench, heavy):
     assert abs(one.contacts @ velocity).max() < EXACT
 
 
-@pytest.mark.parametrize("stages", [((NEWTON, 60, 99),), ((CONE, 60, 99),), ((ADMM, 4000, 999),), SCHEDULE],
-                         ids=["newton", "cone", "admm", "schedule"])  # fmt: skip
+@pytest.mark.parametrize(
+    "stages",
+    [((NEWTON, 60, 99),), ((CONE, 60, 99),), ((ADMM, 4000, 999),), SCHEDULE],
+    ids=["newton", "cone", "admm", "schedule"],
+)
 def test_every_stage_agrees_with_gauss_seidel(bench, stages):
     """Without a proximal term, so that impulses may differ and velocities do not."""
     chosen = [RESTING["sliding"], RESTING["slipping"], RESTING["eight"], RESTING["many"], *PILES]
@@ -259,8 +277,10 @@ def test_a_caller_may_make_the_rounds(bench):
     for _ in range(ROUNDS):
         found = solve_all(bench, worlds, 1)
         kappa, centre = (np.array(slot.read()) for slot in (bench.problem.progress.kappa, bench.problem.centre))
-        worlds = [replace(one, start=contacts, centre=centre[w, : len(contacts)], kappa=kappa[w, 0, 0])
-                  for w, (one, (_, contacts, _, _)) in enumerate(zip(worlds, found, strict=True))]  # fmt: skip
+        worlds = [
+            replace(one, start=contacts, centre=centre[w, : len(contacts)], kappa=kappa[w, 0, 0])
+            for w, (one, (_, contacts, _, _)) in enumerate(zip(worlds, found, strict=True))
+        ]
     for (_, _, velocity, scalars), inside in zip(found, solve_all(bench, PILES), strict=True):
         assert scalars["residual"] < EXACT
         assert velocity == pytest.approx(inside[2], abs=100 * EXACT)
@@ -278,8 +298,11 @@ def test_a_solution_is_left_alone(bench):
 def test_never_worse_than_the_start(bench):
     rng = np.random.default_rng(4)
     near = [contacts for _, contacts, _, _ in solve_all(bench, PILES)]
-    worlds = [replace(one, start=x + 1e-3 * rng.normal(size=x.shape), kappa=kappa)
-              for kappa in (0.0, 1e-4) for one, x in zip(PILES, near, strict=True)]  # fmt: skip
+    worlds = [
+        replace(one, start=x + 1e-3 * rng.normal(size=x.shape), kappa=kappa)
+        for kappa in (0.0, 1e-4)
+        for one, x in zip(PILES, near, strict=True)
+    ]
     bench.set_schedule(())
     before = [scalars["residual"] for *_, scalars in solve_all(bench, worlds, 1)]
     better = 0

@@ -53,10 +53,12 @@ class Evaluator:
         def write(k, x, w, mu, sigma, point):
             zero = arena.zero()
             metric = Vec3(*(zero + m for m in METRIC))
-            for name, found in (("curnier", curnier(x, w, metric, mu, TINY)),
-                                ("cone", fischer_cone(x, w, metric, mu, sigma, FLOOR, TINY)),
-                                ("discs", discs(x, w, metric, zero + TORSION, mu, zero, TINY)),
-                                ("smooth discs", discs(x, w, metric, zero + TORSION, mu, sigma, TINY))):
+            for name, found in (
+                ("curnier", curnier(x, w, metric, mu, TINY)),
+                ("cone", fischer_cone(x, w, metric, mu, sigma, FLOOR, TINY)),
+                ("discs", discs(x, w, metric, zero + TORSION, mu, zero, TINY)),
+                ("smooth discs", discs(x, w, metric, zero + TORSION, mu, sigma, TINY)),
+            ):
                 for slot, value in zip(out[name], found, strict=True):
                     slot.store(k, 0, value)
             a, b, _ = x.parts
@@ -110,8 +112,10 @@ def test_slopes_and_roots(evaluate):
 def check_slopes(evaluate, here, x, w, mu):
     for column in range(3):
         step = STEP * np.eye(3)[column]
-        for which, (plus, minus) in ((1, (evaluate(x + step, w, mu), evaluate(x - step, w, mu))),
-                                     (2, (evaluate(x, w + step, mu), evaluate(x, w - step, mu)))):
+        for which, (plus, minus) in (
+            (1, (evaluate(x + step, w, mu), evaluate(x - step, w, mu))),
+            (2, (evaluate(x, w + step, mu), evaluate(x, w - step, mu))),
+        ):
             for name in ("curnier", "cone", "discs", "smooth discs"):
                 slope = (plus[name][0] - minus[name][0]) / (2 * STEP)
                 off = abs(slope - here[name][which].reshape(N, 3, 3)[:, :, column]).max(axis=1)
@@ -230,13 +234,21 @@ class Bench:
     def __init__(self, device, monkeypatch, room):
         monkeypatch.setattr("simcli.kernels.complementarity.large.ROOM", room)
         rng = self.rng = np.random.default_rng(3)
-        self.columns = [np.concatenate([DOFS * b + rng.choice(DOFS, 3) for b in rng.choice(N_BODIES, 2, replace=False)])
-                        for _ in range(N_ROWS)]  # fmt: skip
+        self.columns = [
+            np.concatenate([DOFS * b + rng.choice(DOFS, 3) for b in rng.choice(N_BODIES, 2, replace=False)])
+            for _ in range(N_ROWS)
+        ]
         self.columns[0][:] = self.columns[0][0]  # one velocity, many times
         start = np.cumsum([0, *map(len, self.columns)])
         self.arena = Arena(device.for_worlds(1), 1)
-        self.problem = p = Problem(self.arena, LINEAR_N, N_ROWS, N_CONTACTS, has_spins=True,
-                                   pattern=SystemPattern(N_BODIES, start, np.concatenate(self.columns)))  # fmt: skip
+        self.problem = p = Problem(
+            self.arena,
+            LINEAR_N,
+            N_ROWS,
+            N_CONTACTS,
+            has_spins=True,
+            pattern=SystemPattern(N_BODIES, start, np.concatenate(self.columns)),
+        )
         self.x, self.product = self.arena.array(LINEAR_N), self.arena.array(LINEAR_N)
         x, product, arena = self.x, self.product, self.arena
         self.arena.build()
@@ -285,14 +297,30 @@ class Bench:
         self.rows, self.gains = rows, 10.0 ** rng.uniform(-2, 2, len(rows))
         self.blocks = rng.normal(size=(2, N_CONTACTS, 3, 3)) + 3 * np.eye(3)
         self.given, self.impulses = rng.normal(size=LINEAR_N), (rng.normal(size=N_ROWS), rng.normal(size=(2, N_CONTACTS, 3)))
-        of_triples = [pair for k, side in enumerate(p.triples)
-                      for pair in ((p.large.views[k], views[k]), (side.on, self.on[k]), (p.large.gains[k], self.blocks[k]),
-                                   (side.impulse, self.impulses[1][k]))]  # fmt: skip
-        for slot, array in ((p.mass, own), (p.large.value, np.concatenate(values)), (p.large.body, body),
-                            (p.rows.on, np.ones(N_ROWS)), (p.large.row_gain, self.gains), (self.x, self.given),
-                            (p.large.steps, [0]), (p.rows.impulse, self.impulses[0]), *of_triples,
-                            (p.push, np.zeros(LINEAR_N)), (p.free, np.ones(LINEAR_N)),
-                            (p.stated, [N_CONTACTS])):  # fmt: skip
+        of_triples = [
+            pair
+            for k, side in enumerate(p.triples)
+            for pair in (
+                (p.large.views[k], views[k]),
+                (side.on, self.on[k]),
+                (p.large.gains[k], self.blocks[k]),
+                (side.impulse, self.impulses[1][k]),
+            )
+        ]
+        for slot, array in (
+            (p.mass, own),
+            (p.large.value, np.concatenate(values)),
+            (p.large.body, body),
+            (p.rows.on, np.ones(N_ROWS)),
+            (p.large.row_gain, self.gains),
+            (self.x, self.given),
+            (p.large.steps, [0]),
+            (p.rows.impulse, self.impulses[0]),
+            *of_triples,
+            (p.push, np.zeros(LINEAR_N)),
+            (p.free, np.ones(LINEAR_N)),
+            (p.stated, [N_CONTACTS]),
+        ):
             slot.write(np.asarray(array, float).reshape(1, slot.n_items, slot.width))
 
     def read(self, slot):
@@ -344,8 +372,13 @@ def test_large_worlds_have_the_metric_of_numpy(bench):
 slow = pytest.mark.slow
 BOX, SPHERE = {"type": "box", "size": [0.2, 0.18, 0.16]}, {"type": "sphere", "radius": 0.1}
 # Units of each, or relative to the largest; a step may lack 1e-6 m/s, but both ways lack nearly the same.
-SAME = {"frames/body_q": 1e-10, "frames/body_qd": 1e-8, "frames/joint_q": 1e-10, "energy/total": 1e-8,
-        "diag/penetration": 1e-10}  # fmt: skip
+SAME = {
+    "frames/body_q": 1e-10,
+    "frames/body_qd": 1e-8,
+    "frames/joint_q": 1e-10,
+    "energy/total": 1e-8,
+    "diag/penetration": 1e-10,
+}
 FORCES = {"frames/joint_effort": 1e-6, "frames/joint_wrench": 1e-6, "frames/multiplier": 1e-6}
 PASSES, TOLERANCE = 40, 1e-8  # [1], [m/s], the tolerance of contact where nothing is said
 JOINED = 1e-7  # [m], contact-solver.md, section 10, twice: the payload meets the ground

@@ -109,8 +109,9 @@ def test_places_of_the_body_are_constant_combinations(kind, plane):
     body = Placed(kind, plane, 3)
     rng = np.random.default_rng(5)
     entities = np.concatenate((body.basis.points, body.basis.vectors))
-    place = body.basis.points[0] + rng.normal(size=DIMS[kind]) @ (entities[1:] - np.where(
-        np.arange(1, len(entities))[:, None] < len(body.basis.points), body.basis.points[0], 0.0))  # fmt: skip
+    place = body.basis.points[0] + rng.normal(size=DIMS[kind]) @ (
+        entities[1:] - np.where(np.arange(1, len(entities))[:, None] < len(body.basis.points), body.basis.points[0], 0.0)
+    )
     w = con.weights(body.basis, place)
     seen = w @ body.q.reshape(len(w), -1)
     assert np.abs(seen - body.basis.axes @ rot.pose_apply(body.pose, place)).max() < ROUNDING
@@ -182,7 +183,7 @@ def test_coordinates_are_a_constant_matrix_times_those_of_the_solver(kind, plane
         ("out of the plane", Basis("1P2V", np.zeros((1, 1, 3)), np.array([[[1, 0, 0.1], [0, 1, 0]]]), 2), (0, 0, 0)),
         ("", Basis("2P2V", np.array([[[0, 0, 0], [1, 0, 0]]]), np.array([[[0, 1, 0.5], [0, 0, 3]]])), (0, 0, 0)),
     ],
-)  # fmt: skip
+)
 def test_what_describes_no_body_is_named(words, basis, com):
     found = con.complain(basis, np.array([com], float), np.diag((0.1, 0.2, 0.2))[None])
     assert words in found
@@ -192,10 +193,39 @@ def test_what_describes_no_body_is_named(words, basis, com):
 PAGE = (Path(simcli.__file__).parent / "docs" / "python.md").read_text(encoding="utf-8")
 SCENE = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
 THINGS = (
-    None, 5, -1, 2.5, float("nan"), True, 1j, 10**400, np.float64(2), b"x", "", "\0", "\ud800", "no such", "joint.hinge.q",
-    [], [1], [None], [[1], [1, 2]], (), {}, {1: 2}, {"a": None}, {"rail": "x"}, {"joint.hinge.q": None}, set(), range(3),
-    object(), len, ..., np.zeros(3), np.array(["a"]),
-)  # fmt: skip
+    None,
+    5,
+    -1,
+    2.5,
+    float("nan"),
+    True,
+    1j,
+    10**400,
+    np.float64(2),
+    b"x",
+    "",
+    "\0",
+    "\ud800",
+    "no such",
+    "joint.hinge.q",
+    [],
+    [1],
+    [None],
+    [[1], [1, 2]],
+    (),
+    {},
+    {1: 2},
+    {"a": None},
+    {"rail": "x"},
+    {"joint.hinge.q": None},
+    set(),
+    range(3),
+    object(),
+    len,
+    ...,
+    np.zeros(3),
+    np.array(["a"]),
+)
 METHODS = {
     "step": {"n": 0, "control": {"rail": 0.1}},
     "get": {"name": "joint.hinge.q", "dlpack": False},
@@ -222,8 +252,11 @@ def try_all(function, given, finish=lambda result: None):
 
 
 def names_of(function):
-    return [name for name, one in inspect.signature(function).parameters.items()
-            if name != "self" and one.kind is not one.VAR_KEYWORD]  # fmt: skip
+    return [
+        name
+        for name, one in inspect.signature(function).parameters.items()
+        if name != "self" and one.kind is not one.VAR_KEYWORD
+    ]
 
 
 @pytest.fixture

@@ -57,23 +57,46 @@ def inclines():
 MARGIN = {"m": 0.04}  # [m], of all shapes, of which nothing here takes notice
 INCLINES = dict(inclines()) | {f"incline, margins, {a}": {"mu": 0.3, "a": np.radians(a), **MARGIN} for a in (10, 30)}
 STOPS = {f"stop {mu}": {"mu": mu, "v": 2.0} for mu in (0.2, 0.7)} | {"stop, margins": {"mu": 0.3, "v": 2.0, **MARGIN}}
-BALLS = {"slip to roll": {"u": 2.0, "mu": 0.25}, "backspin": {"u": 2.0, "w": -60.0, "mu": 0.25},
-         "topspin": {"w": 60.0, "mu": 0.25}, "margins": {"u": 2.0, "w": -60.0, "mu": 0.25, **MARGIN},
-         "rolls": {"u": 1.0, "w": 10.0},
-         "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0}}  # fmt: skip
+BALLS = {
+    "slip to roll": {"u": 2.0, "mu": 0.25},
+    "backspin": {"u": 2.0, "w": -60.0, "mu": 0.25},
+    "topspin": {"w": 60.0, "mu": 0.25},
+    "margins": {"u": 2.0, "w": -60.0, "mu": 0.25, **MARGIN},
+    "rolls": {"u": 1.0, "w": 10.0},
+    "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0},
+}
 BOUNCES = {f"bounce {e}": {"e": e, "z": 1.0 + RADIUS, "w": 5.0, "mu": 0.0} for e in (0.5, 0.8, 0.9, 1.0)}
 BOUNCES["bounce, margins"] = {**BOUNCES["bounce 0.8"], **MARGIN}
-AT_REST = {f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle), "v": v}
-           for angle in (20, 26, 27) for v in (0.0, 0.5)}  # fmt: skip
+AT_REST = {
+    f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle), "v": v}
+    for angle in (20, 26, 27)
+    for v in (0.0, 0.5)
+}
 SPINS = {f"roll {u}": {"u": u, "w": u / RADIUS, "roll": 2e-3} for u in (0.2, 1.0)}
 SPINS |= {f"twist {n}": {"n": n, "twist": 1e-3} for n in (-2.0, 8.0)}
 ROLL = 2e-3  # [m]
-HEADINGS = {f"heading {heading}": {"u": 1.0, "w": 1.0 / RADIUS, "roll": ROLL, "heading": np.radians(heading)}
-            for heading in (30, 45, 160, 250)}  # fmt: skip
-DOWNHILL = {f"downhill {down} {share}": {"a": np.arctan(share * ROLL / RADIUS), "roll": ROLL, "down": np.radians(down)}
-            for down in (0, 45, 200) for share in (0.99, 1.01)}  # fmt: skip
-ACROSS = {f"across {heading}": {"u": 0.5, "w": 0.5 / RADIUS, "n": 2.0, "a": 0.1, "roll": ROLL, "twist": 5e-4,
-                                "heading": np.radians(heading), "down": np.radians(20)} for heading in (0, 120, 200)}
+HEADINGS = {
+    f"heading {heading}": {"u": 1.0, "w": 1.0 / RADIUS, "roll": ROLL, "heading": np.radians(heading)}
+    for heading in (30, 45, 160, 250)
+}
+DOWNHILL = {
+    f"downhill {down} {share}": {"a": np.arctan(share * ROLL / RADIUS), "roll": ROLL, "down": np.radians(down)}
+    for down in (0, 45, 200)
+    for share in (0.99, 1.01)
+}
+ACROSS = {
+    f"across {heading}": {
+        "u": 0.5,
+        "w": 0.5 / RADIUS,
+        "n": 2.0,
+        "a": 0.1,
+        "roll": ROLL,
+        "twist": 5e-4,
+        "heading": np.radians(heading),
+        "down": np.radians(20),
+    }
+    for heading in (0, 120, 200)
+}
 PULLED = {"pulled": {"pull": 1.1}}
 CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **HEADINGS, **DOWNHILL, **ACROSS, **PULLED}
 WORLD = {name: k for k, name in enumerate(CASES)}
@@ -90,8 +113,10 @@ class Yard:
         self.content = {**scene(solver, h, DURATION, YARD), "batch": batch(CASES, NEUTRAL)}
         self.code, self.run = run(folder, self.name, self.content)
         self.h, self.time = h, self.run.time[:]
-        self.bodies = {name: (b.position[:], b.velocity[:], b.angular_velocity[:])
-                       for name, b in ((name, self.run.body(name)) for name in YARD["bodies"])}  # fmt: skip
+        self.bodies = {
+            name: (b.position[:], b.velocity[:], b.angular_velocity[:])
+            for name, b in ((name, self.run.body(name)) for name in YARD["bodies"])
+        }
 
     def see(self, case, body):
         """Positions, velocities and angular velocities of a body in a case, (F, 3) each."""
@@ -301,8 +326,10 @@ SINKS = [(case, "float64", DIP) for case in SPEED]
 SINKS += [pytest.param(case, "float32", DIP, marks=pytest.mark.slow) for case in ("pin", "carriage")]
 OFTEN = ("generalized", "carriage", "float64")
 ALL_TOUCHES = list(product(SOLVERS, SPEED, PRECISE))  # each of them has kernels of its own: of pairs all
-TOUCHES = [pytest.param(*ALL_TOUCHES[k], marks=[] if ALL_TOUCHES[k] == OFTEN else pytest.mark.slow)
-           for k in sorted({*covered(ALL_TOUCHES, 2), ALL_TOUCHES.index(OFTEN)})]  # fmt: skip
+TOUCHES = [
+    pytest.param(*ALL_TOUCHES[k], marks=[] if ALL_TOUCHES[k] == OFTEN else pytest.mark.slow)
+    for k in sorted({*covered(ALL_TOUCHES, 2), ALL_TOUCHES.index(OFTEN)})
+]
 
 
 def ball_at(place) -> dict:
@@ -316,15 +343,21 @@ def scene_of(case: str, dip: float) -> dict:
     weld = {"type": "fixed", "parent": "world", "child": "base", "at": [0, 0, 1]}
     wall = {"type": "plane", "normal": NORMAL.tolist(), "material": "m"}
     joint = {"parent": "base", "child": "top", "at": [0, 0, 0], "qd": SPEED[case]}
-    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0 if case == "slide" else 0.5}},
-             "world": {"gravity": [0, 0, 0]}, "run": {"duration": 0.1, "on_unsolved": "warn"}}  # fmt: skip
+    scene = {
+        "simcli": 1,
+        "materials": {"m": {"density": 1000, "friction": 0 if case == "slide" else 0.5}},
+        "world": {"gravity": [0, 0, 0]},
+        "run": {"duration": 0.1, "on_unsolved": "warn"},
+    }
     if case == "carriage":  # a casing that flies and turns about the normal, and a wheel in it
         base["velocity"] = {"linear": [0.1, 0.2, 0.3], "angular": [0, 0, 2]}
         box = {"type": "box", "size": [1, 1, 0.2], "material": "m"}
         plate = {"pose": {"xyz": [0, 0, -0.1]}, "shapes": {"s": box}}
         scene["bodies"] = {"base": base, "plate": plate, "top": ball_at([0, 0, UNMOVED_RADIUS - dip])}
-        scene["joints"] = {"weld": {**weld, "parent": "base", "child": "plate"},
-                           "joint": {**joint, "type": "revolute", "axis": [0, 0, 1]}}  # fmt: skip
+        scene["joints"] = {
+            "weld": {**weld, "parent": "base", "child": "plate"},
+            "joint": {**joint, "type": "revolute", "axis": [0, 0, 1]},
+        }
     else:
         kind = {"pin": ("revolute", NORMAL), "slide": ("prismatic", UNMOVED_ACROSS)}[case]
         scene["world"]["shapes"] = {"wall": wall}
@@ -367,16 +400,26 @@ def test_a_touch_that_nothing_can_change_moves_nothing(tmp_path, solver, case, p
 def test_a_wheel_on_a_turret_that_turns_keeps_its_speed(tmp_path, precision):
     """Its gap to a plate of the turret is 0 for all time: by a normal that stood still over a step it sank, and braked."""
     speed, ball = 10.0, ball_at([0.5, 0, UNMOVED_RADIUS])
-    plate = {"mass": 1, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0.5, 0, -0.1]},
-             "shapes": {"s": {"type": "box", "size": [1, 1, 0.2], "material": "m"}}}  # fmt: skip
+    plate = {
+        "mass": 1,
+        "inertia": {"diag": [1, 1, 1]},
+        "pose": {"xyz": [0.5, 0, -0.1]},
+        "shapes": {"s": {"type": "box", "size": [1, 1, 0.2], "material": "m"}},
+    }
     hinge = {"type": "revolute", "axis": [0, 1, 0], "at": [0, 0, 0], "motion": {"velocity": 2}}
     hub = {"type": "revolute", "axis": [1, 0, 0], "at": [0.5, 0, UNMOVED_RADIUS], "qd": speed}
-    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0.5}}, "world": {"gravity": [0, 0, 0]},
-             "bodies": {"turret": {"mass": 1, "inertia": {"diag": [1, 1, 1]}}, "plate": plate, "wheel": ball},
-             "joints": {"pivot": {**hinge, "parent": "world", "child": "turret"},
-                        "weld": {"type": "fixed", "parent": "turret", "child": "plate", "at": [0, 0, 0]},
-                        "joint": {**hub, "parent": "turret", "child": "wheel"}},
-             "run": {"duration": 0.1}}  # fmt: skip
+    scene = {
+        "simcli": 1,
+        "materials": {"m": {"density": 1000, "friction": 0.5}},
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": {"turret": {"mass": 1, "inertia": {"diag": [1, 1, 1]}}, "plate": plate, "wheel": ball},
+        "joints": {
+            "pivot": {**hinge, "parent": "world", "child": "turret"},
+            "weld": {"type": "fixed", "parent": "turret", "child": "plate", "at": [0, 0, 0]},
+            "joint": {**hub, "parent": "turret", "child": "wheel"},
+        },
+        "run": {"duration": 0.1},
+    }
     assert abs(last_speed(tmp_path, scene, "generalized", precision) - speed) < PRECISE[precision]
 
 
@@ -386,27 +429,42 @@ POINT = {"mass": 1, "inertia": "point"}  # natural coordinates of joints in loop
 HUNG = {"generalized": {"mass": 0, "inertia": "point"}, "maximal": {"mass": 0, "inertia": "point"}, "natural": POINT}
 WITHIN = {"generalized": 1e-9, "maximal": 1e-5, "natural": 1e-9}  # [m]; joints of maximal coordinates are met to 1e-8 m/s
 SPECS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver}
-LED_CASES = [pytest.param(solver, integrator, marks=[] if integrator in ("semi_implicit", "moreau") else pytest.mark.slow)
-         for solver, spec in SPECS.items() for integrator in get_args(spec.model_fields["integrator"].annotation)
-         if integrator in CONTACT_INTEGRATORS]  # fmt: skip
+LED_CASES = [
+    pytest.param(solver, integrator, marks=[] if integrator in ("semi_implicit", "moreau") else pytest.mark.slow)
+    for solver, spec in SPECS.items()
+    for integrator in get_args(spec.model_fields["integrator"].annotation)
+    if integrator in CONTACT_INTEGRATORS
+]
 
 
 def scene_of_led(solver, integrator, led, hung) -> dict:
     """A pendulum on a carrier that drives and turns, a crank, a disc that spins, a target; and a ball that lands."""
-    bodies = {"carrier": {"kinematic": True, "motion": {"linear": [1, 0, 0], "angular": [0, 0, 2]}, **led},
-              "arm": {"pose": {"xyz": [0.2, 0, 0]}, **BALL},
-              "target": {"pose": {"xyz": [3, 0, 0]}, "kinematic": True, **led},
-              "crank": {"pose": {"xyz": [5, 0, 0]}, **hung}, "bob": {"pose": {"xyz": [5.3, 0, 0]}, **WHOLE},
-              "disc": {"pose": {"xyz": [7, 0, 0]}, **hung}, "ball": {"pose": {"xyz": [1, 1, -0.8]}, **BALL}}  # fmt: skip
+    bodies = {
+        "carrier": {"kinematic": True, "motion": {"linear": [1, 0, 0], "angular": [0, 0, 2]}, **led},
+        "arm": {"pose": {"xyz": [0.2, 0, 0]}, **BALL},
+        "target": {"pose": {"xyz": [3, 0, 0]}, "kinematic": True, **led},
+        "crank": {"pose": {"xyz": [5, 0, 0]}, **hung},
+        "bob": {"pose": {"xyz": [5.3, 0, 0]}, **WHOLE},
+        "disc": {"pose": {"xyz": [7, 0, 0]}, **hung},
+        "ball": {"pose": {"xyz": [1, 1, -0.8]}, **BALL},
+    }
     hinge = {"type": "revolute", "axis": [0, 1, 0]}
     spun = {"type": "revolute", "axis": [0, 0, 1], "parent": "world"}
-    joints = {"swing": {**hinge, "parent": "carrier", "child": "arm", "at": [0, 0, 0]},
-              "turn": {**spun, "child": "crank", "at": [5, 0, 0], "motion": {"velocity": 3}},
-              "hang": {**hinge, "parent": "crank", "child": "bob", "at": [5.1, 0, 0]},
-              "spin": {**spun, "child": "disc", "at": [7, 0, 0], "motion": {"velocity": 2}}}  # fmt: skip
+    joints = {
+        "swing": {**hinge, "parent": "carrier", "child": "arm", "at": [0, 0, 0]},
+        "turn": {**spun, "child": "crank", "at": [5, 0, 0], "motion": {"velocity": 3}},
+        "hang": {**hinge, "parent": "crank", "child": "bob", "at": [5.1, 0, 0]},
+        "spin": {**spun, "child": "disc", "at": [7, 0, 0], "motion": {"velocity": 2}},
+    }
     floor = {"type": "plane", "pose": {"xyz": [0, 0, -1]}}
-    return {"simcli": 1, "world": {"shapes": {"floor": floor}}, "bodies": bodies, "joints": joints,
-            "solver": {"type": solver, "integrator": integrator, "dt": 1e-3}, "run": {"duration": 0.3}}  # fmt: skip
+    return {
+        "simcli": 1,
+        "world": {"shapes": {"floor": floor}},
+        "bodies": bodies,
+        "joints": joints,
+        "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
+        "run": {"duration": 0.3},
+    }
 
 
 def places(folder, content) -> dict:

@@ -36,12 +36,16 @@ def body(mass, at, material, radius=0.1):
 
 FALLING = {
     "simcli": 1,
-    "materials": {"floor": {"compliance": FLOOR}, "skin": {"compliance": SKIN}, "hard": {},
-                  "soft": {"compliance": SOFT - FLOOR, "friction": 0}},
+    "materials": {
+        "floor": {"compliance": FLOOR},
+        "skin": {"compliance": SKIN},
+        "hard": {},
+        "soft": {"compliance": SOFT - FLOOR, "friction": 0},
+    },
     "world": {"shapes": {"ground": {"type": "plane", "material": "floor"}}},
     "bodies": {"drop": body(2, [6, 0, 0.1 + DROP], "soft")},
     "output": {"channels": ["state", "energy", "contacts"]},
-}  # fmt: skip
+}
 SHELF = FALLING | {
     "bodies": {
         "drop": FALLING["bodies"]["drop"],
@@ -49,14 +53,25 @@ SHELF = FALLING | {
         "top": body(1, [0, 0, 0.25], "skin", 0.05),
         "rigid": body(2, [1, 0, 0.1], "hard"),
         "pair": body(2, [2, 0, 0.1], "hard"),
-        "block": {"mass": 4, "pose": {"xyz": [4, 0, 0.1]}, "com": [0.1, 0, 0], "inertia": {"diag": [0.2, 0.2, 0.2]},
-                  "shapes": {"box": {"type": "box", "size": [1, 1, 0.2], "material": "skin"}}},
+        "block": {
+            "mass": 4,
+            "pose": {"xyz": [4, 0, 0.1]},
+            "com": [0.1, 0, 0],
+            "inertia": {"diag": [0.2, 0.2, 0.2]},
+            "shapes": {"box": {"type": "box", "size": [1, 1, 0.2], "material": "skin"}},
+        },
     },
     "joints": {"rail": {"type": "prismatic", "parent": "world", "child": "top", "at": [0, 0, 0.25], "axis": [0, 0, 1]}},
     "contact": {"pairs": [{"a": "pair", "b": "ground", "compliance": PAIRED}]},
-}  # fmt: skip
-OF_PAIR = {("drop", "world"): SOFT, ("ball", "world"): FLOOR + SKIN, ("ball", "top"): 2 * SKIN, ("rigid", "world"): FLOOR,
-           ("pair", "world"): PAIRED, ("block", "world"): FLOOR + SKIN}  # fmt: skip
+}
+OF_PAIR = {
+    ("drop", "world"): SOFT,
+    ("ball", "world"): FLOOR + SKIN,
+    ("ball", "top"): 2 * SKIN,
+    ("rigid", "world"): FLOOR,
+    ("pair", "world"): PAIRED,
+    ("block", "world"): FLOOR + SKIN,
+}
 
 
 @pytest.fixture(scope="module", params=SOLVERS)
@@ -128,8 +143,10 @@ def test_an_impact_is_the_implicit_step_of_its_spring(shelf):
 
 @slow
 def test_sparse_systems_know_compliance(tmp_path):
-    found = [run(tmp_path, linear, scene("maximal", H, 0.2, FALLING, contact=FINE | {"linear": linear}))[1]
-             for linear in ("dense", "sparse")]  # fmt: skip
+    found = [
+        run(tmp_path, linear, scene("maximal", H, 0.2, FALLING, contact=FINE | {"linear": linear}))[1]
+        for linear in ("dense", "sparse")
+    ]
     heights = [one.body("drop").position[:, 0, 2] for one in found]
     assert heights[0].min() < 0.1 - 0.01
     assert np.abs(heights[0] - heights[1]).max() < DROPPED
@@ -175,8 +192,11 @@ def test_the_affine_solver_refuses_it_by_name(tmp_path):
     with pytest.raises(SceneError, match="compliance of contacts"):
         read_model(tmp_path, text)
     with pytest.raises(SceneError, match="compliance of contacts"):
-        read_model(tmp_path, text.replace("compliance: 1 um/N", "friction: 0.1")
-                   + "contact: {pairs: [{a: ball, b: ground, compliance: 1 um/N}]}\n")  # fmt: skip
+        read_model(
+            tmp_path,
+            text.replace("compliance: 1 um/N", "friction: 0.1")
+            + "contact: {pairs: [{a: ball, b: ground, compliance: 1 um/N}]}\n",
+        )
 
 
 GRAIN_H, GRAIN_DURATION = 1e-2, 0.5  # [s]
@@ -185,22 +205,33 @@ LEDGER = 1e-7  # [J]
 ALONG, ACROSS = 0.2, 0.6
 NEUTRAL = {"a": 0.0, "psi": 0.0, "v": 0.0, "phi": 0.0, "along": ALONG, "across": ACROSS, "more": 0.0}
 DEG = np.pi / 180
-CASES = {f"thrown {phi}, grain {psi}": {"v": 2.0, "phi": phi * DEG, "psi": psi * DEG}
-         for phi in (0, 35, 90) for psi in (0, 20)}  # fmt: skip
+CASES = {
+    f"thrown {phi}, grain {psi}": {"v": 2.0, "phi": phi * DEG, "psi": psi * DEG} for phi in (0, 35, 90) for psi in (0, 20)
+}
 CASES |= {f"slope {a}, grain {psi}": {"a": a * DEG, "psi": psi * DEG} for a in (10, 20, 35) for psi in (0, 45, 70, 90)}
-CASES |= {"slides across it alone": {"v": 2.0, "phi": 0.5, "along": 0.5, "across": 0.0},
-          "slides along it alone": {"v": 2.0, "phi": 0.5, "along": 0.0, "across": 0.5},
-          "isotropic": {"v": 2.0, "phi": 0.5, "psi": 0.3, "along": 0.4, "across": 0.4},
-          "held at rest": {"a": 15 * DEG, "more": 0.1}}  # fmt: skip
+CASES |= {
+    "slides across it alone": {"v": 2.0, "phi": 0.5, "along": 0.5, "across": 0.0},
+    "slides along it alone": {"v": 2.0, "phi": 0.5, "along": 0.0, "across": 0.5},
+    "isotropic": {"v": 2.0, "phi": 0.5, "psi": 0.3, "along": 0.4, "across": 0.4},
+    "held at rest": {"a": 15 * DEG, "more": 0.1},
+}
 TURN = {"axis_angle": {"axis": [0, 0, 1], "angle": "${psi}"}}
 BOX = {"type": "box", "size": [1, 1, 0.2], "material": "m"}
 START = {"linear": ["${v*cos(phi)}", "${v*sin(phi)}", 0]}
 # The grain is that of a block, of a block that is itself turned, of what lies below.
 BLOCKS = {
-    "own": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "velocity": START,
-            "shapes": {"box": {**BOX, "grain": ["${cos(psi)}", "${sin(psi)}", 0]}}},
-    "turned": {"mass": 2, "pose": {"xyz": [0, 8, 0.1], **TURN}, "velocity": START,
-               "shapes": {"box": {**BOX, "grain": [2, 0, 0]}}},
+    "own": {
+        "mass": 2,
+        "pose": {"xyz": [0, 0, 0.1]},
+        "velocity": START,
+        "shapes": {"box": {**BOX, "grain": ["${cos(psi)}", "${sin(psi)}", 0]}},
+    },
+    "turned": {
+        "mass": 2,
+        "pose": {"xyz": [0, 8, 0.1], **TURN},
+        "velocity": START,
+        "shapes": {"box": {**BOX, "grain": [2, 0, 0]}},
+    },
     "below": {"mass": 2, "pose": {"xyz": [0, -20, 0.1]}, "velocity": START, "shapes": {"box": BOX}},
 }
 GRAIN_FLOOR = {
@@ -214,13 +245,23 @@ YARD = {
     "simcli": 1,
     "params": NEUTRAL,
     "materials": {"m": {"friction": "${along}", "friction_across": "${across}", "friction_static": "${along + more}"}},
-    "world": {"gravity": [f"${{{GRAVITY}*sin(a)}}", 0, f"${{-{GRAVITY}*cos(a)}}"],
-              "shapes": {"ground": {"type": "plane", "material": "m"}, "floor": GRAIN_FLOOR}},
+    "world": {
+        "gravity": [f"${{{GRAVITY}*sin(a)}}", 0, f"${{-{GRAVITY}*cos(a)}}"],
+        "shapes": {"ground": {"type": "plane", "material": "m"}, "floor": GRAIN_FLOOR},
+    },
     "bodies": BLOCKS,
-    "contact": {"exclude": [["own", "floor"], ["turned", "floor"], ["below", "ground"], ["own", "turned"], ["own", "below"],
-                            ["turned", "below"]]},
+    "contact": {
+        "exclude": [
+            ["own", "floor"],
+            ["turned", "floor"],
+            ["below", "ground"],
+            ["own", "turned"],
+            ["own", "below"],
+            ["turned", "below"],
+        ]
+    },
     "output": {"channels": ["state", "energy"]},
-}  # fmt: skip
+}
 OTHERS = [pytest.param(solver, marks=pytest.mark.slow) for solver in ("maximal", "natural")]
 
 
@@ -329,8 +370,11 @@ def test_affine_bodies_refuse_it_by_name(tmp_path):
         read_model(tmp_path, BOX_SCENE + "solver: {type: affine}\n")
 
 
-PAIRS = {"isotropic": ("friction: 0.5", 0.5, 0.5, -1), "both": ("friction: 0.5, friction_across: 0.1", 0.5, 0.1, 1),
-         "materials'": ("restitution: 0.5", 0.3, 0.5, 1)}  # fmt: skip
+PAIRS = {
+    "isotropic": ("friction: 0.5", 0.5, 0.5, -1),
+    "both": ("friction: 0.5, friction_across: 0.1", 0.5, 0.1, 1),
+    "materials'": ("restitution: 0.5", 0.3, 0.5, 1),
+}
 
 
 @pytest.mark.parametrize("case", PAIRS)
@@ -346,7 +390,8 @@ def test_numbers_of_a_pair(case, tmp_path):
 def test_params_that_others_make_matter_may_vary(tmp_path):
     """At v = 0 a direction changes nothing, in the worlds with another v it does."""
     text = BOX_SCENE.replace("simcli: 1", "simcli: 1\nparams: {v: 0, phi: 0}").replace(
-        "mass: 1", 'mass: 1, velocity: {linear: ["${v*cos(phi)}", "${v*sin(phi)}", 0]}')  # fmt: skip
+        "mass: 1", 'mass: 1, velocity: {linear: ["${v*cos(phi)}", "${v*sin(phi)}", 0]}'
+    )
     vary = "batch: {worlds: 2, vary: {params.v: {list: [0, 2]}, params.phi: {list: [0, 1]}}}\n"
     read_model(tmp_path, text + vary)
     unused = BOX_SCENE.replace("simcli: 1", "simcli: 1\nparams: {phi: 0}")
@@ -384,8 +429,16 @@ def done(scene, out, *words):
 def standing(request, tmp_path_factory):
     """Numbers of stacks of five boxes that have fallen on each other, from where they stand."""
     folder = tmp_path_factory.mktemp("stacks")
-    words = ("--worlds", "32", "--precision", "float32", "--set", f"solver.type={request.param}",
-             "--set", "output.every=0.005")
+    words = (
+        "--worlds",
+        "32",
+        "--precision",
+        "float32",
+        "--set",
+        f"solver.type={request.param}",
+        "--set",
+        "output.every=0.005",
+    )
     with done(stacks(folder), folder / "stacks.h5", *words) as run:
         rests = run.time[:] >= AT_REST
         diag = {name: getattr(run.diag, name)[:][rests] for name in ("iterations", "residual", "penetration")}

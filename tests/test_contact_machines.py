@@ -46,8 +46,17 @@ JUMPS = np.array([0.1, 1.5, 5.0])
 # name: angle of the rod from the ground [rad], where it begins, its friction, restitution and gravity.
 LEAN = np.arctan(2.0)  # where mu = 4/3 is critical
 RODS = {
-    "stick": {"x": np.sqrt(0.5), "tilt": 0.75 * np.pi, "u": -0.5, "v": 0.1, "w": 0.1, "gap": 0.01, "mu": 0.01, "e": 1,
-              "g": 10},
+    "stick": {
+        "x": np.sqrt(0.5),
+        "tilt": 0.75 * np.pi,
+        "u": -0.5,
+        "v": 0.1,
+        "w": 0.1,
+        "gap": 0.01,
+        "mu": 0.01,
+        "e": 1,
+        "g": 10,
+    },
     "paradox": {"tilt": np.pi / 3, "u": -2, "mu": 2.5},
     "beyond critical": {"tilt": LEAN, "u": -3, "mu": 1.5},
     "below critical": {"tilt": LEAN, "u": -3, "mu": 1.0},
@@ -58,8 +67,9 @@ RODS = {
 def rods(request, tmp_path_factory):
     content = rod()
     cases = batch(RODS, content["params"])
-    code, seen = run(tmp_path_factory.mktemp("rod"), "rod", {**scene("generalized", request.param, 0.8, content, 1e-3),
-                                                             "batch": cases})  # fmt: skip
+    code, seen = run(
+        tmp_path_factory.mktemp("rod"), "rod", {**scene("generalized", request.param, 0.8, content, 1e-3), "batch": cases}
+    )
     assert code == 0
     return request.param, seen
 
@@ -178,12 +188,17 @@ ARRIVAL = {
     "params": {"mu": 0.0, "e": 0.0, "gap": 0.0},
     "materials": {"m": {"friction": "${mu}", "restitution": "${e}"}},
     "world": {"gravity": [0, 0, 0], "shapes": {"ground": {"type": "plane", "material": "m"}}},
-    "bodies": {"ball": {"mass": 2, "pose": {"xyz": [0, 0, f"${{{BALL} + gap}}"]},
-                        "velocity": {"linear": [SPEED, 0, -FALL]},
-                        "shapes": {"s": {"type": "sphere", "radius": BALL, "material": "m"}}}},
+    "bodies": {
+        "ball": {
+            "mass": 2,
+            "pose": {"xyz": [0, 0, f"${{{BALL} + gap}}"]},
+            "velocity": {"linear": [SPEED, 0, -FALL]},
+            "shapes": {"s": {"type": "sphere", "radius": BALL, "material": "m"}},
+        }
+    },
     "run": {"duration": STEPS * DT},
     "output": {"every": DT, "channels": ["state", "contacts"]},
-}  # fmt: skip
+}
 
 
 def options(solver, dt, **more):
@@ -284,18 +299,31 @@ class Hall:
         quat, arm = stand(shape, self.rng, n)
         solid = {**yaml.safe_load(SHAPES[shape]), "pose": {"xyz": OFFSET.tolist()}}
         self.arms[name] = arm
-        self.bodies[name] = {"mass": mass, "inertia": {"diag": [INERTIA] * 3}, "shapes": {"s": solid},
-                             "pose": {"xyz": (place - arm).tolist(), "quat_xyzw": quat.tolist()},
-                             "velocity": {"linear": velocity.tolist()}}  # fmt: skip
+        self.bodies[name] = {
+            "mass": mass,
+            "inertia": {"diag": [INERTIA] * 3},
+            "shapes": {"s": solid},
+            "pose": {"xyz": (place - arm).tolist(), "quat_xyzw": quat.tolist()},
+            "velocity": {"linear": velocity.tolist()},
+        }
 
     def scene(self, solver, **more):
         """One step of all of them, without gravity."""
-        world = {"ground": {"type": "plane", "pose": {"xyz": [0, 0, -DEEP]}},
-                 "hill": {"type": "heightfield", "size": [40, 40, 1], "data": np.zeros((5, 5)).tolist()}}  # fmt: skip
-        return {"simcli": 1, "defaults": {"shape": {"material": "m"}}, "materials": {"m": {"friction": 0.7}},
-                "world": {"gravity": [0, 0, 0], "shapes": world}, "bodies": self.bodies, "contact": {"capacity": 100},
-                "solver": options(solver, NEAR, **more), "run": {"duration": NEAR},
-                "output": {"every": NEAR, "channels": ["state", "contacts"]}}  # fmt: skip
+        world = {
+            "ground": {"type": "plane", "pose": {"xyz": [0, 0, -DEEP]}},
+            "hill": {"type": "heightfield", "size": [40, 40, 1], "data": np.zeros((5, 5)).tolist()},
+        }
+        return {
+            "simcli": 1,
+            "defaults": {"shape": {"material": "m"}},
+            "materials": {"m": {"friction": 0.7}},
+            "world": {"gravity": [0, 0, 0], "shapes": world},
+            "bodies": self.bodies,
+            "contact": {"capacity": 100},
+            "solver": options(solver, NEAR, **more),
+            "run": {"duration": NEAR},
+            "output": {"every": NEAR, "channels": ["state", "contacts"]},
+        }
 
 
 HALLS = {"generalized": {"contact": {"linear": "dense"}}, "maximal": {"contact": {"linear": "sparse"}}, "natural": {}}
@@ -330,26 +358,52 @@ def test_every_pair_of_shapes_turns_by_its_own_arm(solver, tmp_path):
 
 LOOPS_GRAVITY, DROP, SIDE, LENGTH = 9.81, 0.45, 0.1, 0.5  # [m/s^2, m, m, m]
 ENDS = {"float64": 1e-8, "float32": 2e-3}  # [m], off from the place where the frame stands, which is one of no stability
-CASES = [("generalized", "float64"), *(pytest.param(*case, marks=pytest.mark.slow) for case in (
-    ("maximal", "float64"), ("natural", "float64"), ("generalized", "float32"), ("maximal", "float32"),
-    ("natural", "float32")))]  # fmt: skip
+CASES = [
+    ("generalized", "float64"),
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in (
+            ("maximal", "float64"),
+            ("natural", "float64"),
+            ("generalized", "float32"),
+            ("maximal", "float32"),
+            ("natural", "float32"),
+        )
+    ),
+]
 
 
 def frame() -> dict:
     """A frame of four bars and four hinges that falls upright onto the ground; three rows of a hinge say nothing new."""
     level, post = [2 * LENGTH, SIDE, SIDE], [SIDE, SIDE, LENGTH]
     places = {"roof": (0, 2, level), "right": (1, 1.5, post), "sill": (0, 1, level), "left": (-1, 1.5, post)}
-    bodies = {name: {"pose": {"xyz": [x * LENGTH, 0, z * LENGTH]},
-                     "shapes": {"s": {"type": "box", "size": size, "material": "wood"}}}
-              for name, (x, z, size) in places.items()}  # fmt: skip
-    corners = {"a": ("roof", "right", 1, 2), "b": ("right", "sill", 1, 1), "c": ("sill", "left", -1, 1),
-               "d": ("left", "roof", -1, 2)}  # fmt: skip
-    joints = {name: {"type": "revolute", "parent": one, "child": other, "at": [x * LENGTH, 0, z * LENGTH],
-                     "axis": [0, 1, 0]} for name, (one, other, x, z) in corners.items()}  # fmt: skip
-    return {"simcli": 1, "materials": {"wood": {"density": 500, "friction": 0.6}},
-            "world": {"shapes": {"floor": {"type": "plane", "material": "wood"}}}, "bodies": bodies, "joints": joints,
-            "contact": {"exclude": [[one, other] for one, other, _, _ in corners.values()]},
-            "run": {"duration": 1}, "output": {"every": 0.005}}  # fmt: skip
+    bodies = {
+        name: {
+            "pose": {"xyz": [x * LENGTH, 0, z * LENGTH]},
+            "shapes": {"s": {"type": "box", "size": size, "material": "wood"}},
+        }
+        for name, (x, z, size) in places.items()
+    }
+    corners = {
+        "a": ("roof", "right", 1, 2),
+        "b": ("right", "sill", 1, 1),
+        "c": ("sill", "left", -1, 1),
+        "d": ("left", "roof", -1, 2),
+    }
+    joints = {
+        name: {"type": "revolute", "parent": one, "child": other, "at": [x * LENGTH, 0, z * LENGTH], "axis": [0, 1, 0]}
+        for name, (one, other, x, z) in corners.items()
+    }
+    return {
+        "simcli": 1,
+        "materials": {"wood": {"density": 500, "friction": 0.6}},
+        "world": {"shapes": {"floor": {"type": "plane", "material": "wood"}}},
+        "bodies": bodies,
+        "joints": joints,
+        "contact": {"exclude": [[one, other] for one, other, _, _ in corners.values()]},
+        "run": {"duration": 1},
+        "output": {"every": 0.005},
+    }
 
 
 @pytest.mark.parametrize(("solver", "precision"), CASES)

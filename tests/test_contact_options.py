@@ -35,11 +35,25 @@ bodies:
   crate: {shapes: {hull: {type: box, size: [1, 1, 1], material: wood}, lid: {type: sphere, radius: 1, collide: false}}}
   ball: {shapes: {skin: {type: sphere, radius: 0.1, material: wood}}}
 """
-OPTIONS = {"margin": "1 cm", "restitution_threshold": 0.02, "depenetration": 0.1, "max_depenetration_velocity": "50 cm/s",
-           "tolerance": 1e-9, "passes": 8, "linear": "dense"}  # fmt: skip
+OPTIONS = {
+    "margin": "1 cm",
+    "restitution_threshold": 0.02,
+    "depenetration": 0.1,
+    "max_depenetration_velocity": "50 cm/s",
+    "tolerance": 1e-9,
+    "passes": 8,
+    "linear": "dense",
+}
 READ = OPTIONS | {"margin": 0.01, "max_depenetration_velocity": 0.5}
-DEFAULTS = {"margin": None, "restitution_threshold": 0.0, "depenetration": 0.2, "max_depenetration_velocity": 1.0,
-            "tolerance": 1e-8, "passes": 5, "linear": "auto"}  # fmt: skip
+DEFAULTS = {
+    "margin": None,
+    "restitution_threshold": 0.0,
+    "depenetration": 0.2,
+    "max_depenetration_velocity": 1.0,
+    "tolerance": 1e-8,
+    "passes": 5,
+    "linear": "auto",
+}
 SOLVERS = ("generalized", "maximal", "natural")
 
 
@@ -73,14 +87,27 @@ def fault_of(folder, text):
 
 
 WRONG = [
-    ("margin", "-1", "SC231"), ("margin", "[1]", "SC203"), ("margin", "2 kg", "SC213"),
-    ("restitution_threshold", "-1", "SC231"), ("depenetration", "1.5", "SC231"), ("depenetration", "-0.1", "SC231"),
-    ("max_depenetration_velocity", "0", "SC231"), ("tolerance", "0", "SC231"), ("passes", "0", "SC231"),
-    ("passes", "1.5", "SC203"), ("linear", "fast", "SC206"),
-    ("capacity", "0", "SC231"), ("capacity", "some", "SC203"), ("enabled", "maybe", "SC203"),
-    ("friction", "-0.1", "SC231"), ("restitution", "1.1", "SC231"), ("rolling_friction", "-1", "SC231"),
-    ("torsional_friction", "1 kg", "SC213"), ("friction_static", "0.3", "SC664"), ("combine", "{friction: most}", "SC206"),
-]  # fmt: skip
+    ("margin", "-1", "SC231"),
+    ("margin", "[1]", "SC203"),
+    ("margin", "2 kg", "SC213"),
+    ("restitution_threshold", "-1", "SC231"),
+    ("depenetration", "1.5", "SC231"),
+    ("depenetration", "-0.1", "SC231"),
+    ("max_depenetration_velocity", "0", "SC231"),
+    ("tolerance", "0", "SC231"),
+    ("passes", "0", "SC231"),
+    ("passes", "1.5", "SC203"),
+    ("linear", "fast", "SC206"),
+    ("capacity", "0", "SC231"),
+    ("capacity", "some", "SC203"),
+    ("enabled", "maybe", "SC203"),
+    ("friction", "-0.1", "SC231"),
+    ("restitution", "1.1", "SC231"),
+    ("rolling_friction", "-1", "SC231"),
+    ("torsional_friction", "1 kg", "SC213"),
+    ("friction_static", "0.3", "SC664"),
+    ("combine", "{friction: most}", "SC206"),
+]
 IN_CONTACT, IN_SOLVER = ("capacity", "enabled"), tuple(OPTIONS)
 
 
@@ -98,9 +125,16 @@ def test_wrong_values_are_refused_where_they_stand(tmp_path, key, value, code):
     assert shown in f"{key}: {value}"
 
 
-@pytest.mark.parametrize("key", ["pairs: [{a: ball, b: ground, restitution: 2}]", "pairs: [{a: ball, b: groud}]",
-                                 "exclude: [[ball, crat]]", "pairs: [{a: ball, b: crate, frictoin: 1}]",
-                                 "pairs: [{a: ball, b: crate, friction: 0.5, friction_static: 0.4}]"])  # fmt: skip
+@pytest.mark.parametrize(
+    "key",
+    [
+        "pairs: [{a: ball, b: ground, restitution: 2}]",
+        "pairs: [{a: ball, b: groud}]",
+        "exclude: [[ball, crat]]",
+        "pairs: [{a: ball, b: crate, frictoin: 1}]",
+        "pairs: [{a: ball, b: crate, friction: 0.5, friction_static: 0.4}]",
+    ],
+)
 def test_wrong_pairs_are_refused_where_they_stand(tmp_path, key):
     code, line, shown = fault_of(tmp_path, HEAD + f"contact:\n  {key}\n")
     assert (code, shown) in (("SC231", "2"), ("SC314", "groud"), ("SC314", "crat"), ("SC204", "frictoin"), ("SC664", "0.4"))
@@ -211,8 +245,10 @@ def moved(seen, bodies):
 
 @pytest.fixture(scope="module", params=[0.05, pytest.param(0.01, marks=slow)])
 def standing_tower(request, tmp_path_factory):
-    content = {**scene_of_structures("generalized", request.param, 10, tower(HEIGHT)),
-               "batch": batch({ratio: {"top": ratio} for ratio in RATIOS}, {"top": 1.0})}  # fmt: skip
+    content = {
+        **scene_of_structures("generalized", request.param, 10, tower(HEIGHT)),
+        "batch": batch({ratio: {"top": ratio} for ratio in RATIOS}, {"top": 1.0}),
+    }
     code, seen = run(tmp_path_factory.mktemp("tower"), "tower", content, *WARN)
     assert code == 0
     return seen
@@ -233,8 +269,10 @@ def test_ground_carries_the_tower_and_its_top(standing_tower):
     late = contact_forces(standing_tower)[-1]
     assert np.abs(late - mass[..., None] * UP).max() < 1e-6 * GRAVITY * mass.sum(axis=1).max()
     table, shapes = standing_tower.contact_table(-1), list(standing_tower.model["shape_name"])
-    base = [table["force"][(table["world"] == k) & (table["shape_a"] == shapes.index("ground")), 2].sum()
-            for k in range(len(RATIOS))]  # fmt: skip
+    base = [
+        table["force"][(table["world"] == k) & (table["shape_a"] == shapes.index("ground")), 2].sum()
+        for k in range(len(RATIOS))
+    ]
     assert np.abs(base / (GRAVITY * mass.sum(axis=1)) - 1).max() < 1e-6
 
 
@@ -272,8 +310,12 @@ def test_arch_falls_or_stands(thickness, tmp_path):
 
 @pytest.fixture(scope="module")
 def works(tmp_path_factory):
-    cases = {"little": {"pull": 12.0, "push": 0.98}, "below": {"pull": 17.6, "push": 0.999},
-             "above": {"pull": 17.7, "push": 1.001}, "much": {"pull": 25.0, "push": 1.02}}  # fmt: skip
+    cases = {
+        "little": {"pull": 12.0, "push": 0.98},
+        "below": {"pull": 17.6, "push": 0.999},
+        "above": {"pull": 17.7, "push": 1.001},
+        "much": {"pull": 25.0, "push": 1.02},
+    }
     content = workshop(24)
     found = {**scene_of_structures("generalized", 0.01, 1, content), "batch": batch(cases, content["params"])}
     code, seen = run(tmp_path_factory.mktemp("works"), "works", found)
@@ -350,26 +392,49 @@ def test_piles_come_down(tmp_path):
 
 FRAMES_WITH_STEP, FRAMES_WITH_GRAVITY, ARM, START, SWING = 1e-3, 9.81, 0.5, 0.3, 0.6
 FRAMES_WITH_SOLVERS = (GeneralizedSolver, MaximalSolver, NaturalSolver)
-PAIRS = [(get_args(spec.model_fields["type"].annotation)[0], one) for spec in FRAMES_WITH_SOLVERS
-         for one in get_args(spec.model_fields["integrator"].annotation) if one in CONTACT_INTEGRATORS]  # fmt: skip
+PAIRS = [
+    (get_args(spec.model_fields["type"].annotation)[0], one)
+    for spec in FRAMES_WITH_SOLVERS
+    for one in get_args(spec.model_fields["integrator"].annotation)
+    if one in CONTACT_INTEGRATORS
+]
 SOLID = {"mass": 1, "inertia": {"diag": [0.02, 0.03, 0.04]}, "shapes": {"s": {"type": "sphere", "radius": 0.05}}}
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [
-    pytest.param(*pair, marks=pytest.mark.slow) if pair[1] == "rk4" else pair for pair in PAIRS])  # starts as implicit does
+@pytest.mark.parametrize(
+    ("solver", "integrator"), [pytest.param(*pair, marks=pytest.mark.slow) if pair[1] == "rk4" else pair for pair in PAIRS]
+)  # starts as implicit does
 def test_accelerations_and_efforts_are_those_of_free_motion(tmp_path, solver, integrator):
     """Of an arm that swings as prescribed, at speed from the start: inertia times acceleration, and weight; of a fall."""
     path = tmp_path / "a.h5"
-    simcli("run", write(tmp_path, "a", {
-        "simcli": 1,
-        "signals": {"swing": {"sine": {"amplitude": SWING, "frequency": 0.5, "offset": START}}},
-        "bodies": {"arm": SOLID, "falls": {**SOLID, "pose": {"xyz": [5, 0, 0]}}},
-        "joints": {"a": {"type": "revolute", "parent": "world", "child": "arm", "axis": [0, 1, 0],
-                         "child_frame": {"xyz": [0, 0, ARM]}, "motion": {"position": "$swing"}}},
-        "solver": {"type": solver, "integrator": integrator, "dt": FRAMES_WITH_STEP},
-        "run": {"duration": 3 * FRAMES_WITH_STEP},
-        "output": {"every": FRAMES_WITH_STEP, "channels": ["state", "bodies", "body_qdd"]},
-    }), "-o", path, "-q")  # fmt: skip
+    simcli(
+        "run",
+        write(
+            tmp_path,
+            "a",
+            {
+                "simcli": 1,
+                "signals": {"swing": {"sine": {"amplitude": SWING, "frequency": 0.5, "offset": START}}},
+                "bodies": {"arm": SOLID, "falls": {**SOLID, "pose": {"xyz": [5, 0, 0]}}},
+                "joints": {
+                    "a": {
+                        "type": "revolute",
+                        "parent": "world",
+                        "child": "arm",
+                        "axis": [0, 1, 0],
+                        "child_frame": {"xyz": [0, 0, ARM]},
+                        "motion": {"position": "$swing"},
+                    }
+                },
+                "solver": {"type": solver, "integrator": integrator, "dt": FRAMES_WITH_STEP},
+                "run": {"duration": 3 * FRAMES_WITH_STEP},
+                "output": {"every": FRAMES_WITH_STEP, "channels": ["state", "bodies", "body_qdd"]},
+            },
+        ),
+        "-o",
+        path,
+        "-q",
+    )
     with h5py.File(path) as file:
         acceleration, effort = (np.array(file[f"frames/{name}"])[:, 0, 0] for name in ("joint_qdd", "joint_effort"))
         fall = np.array(file["frames/body_qdd"])[:, 0, 1, 2]
@@ -399,8 +464,10 @@ def asked(capfd, tmp_path, text, command="equilibrium", *words):
 
 def force_of(document, name):
     """Sum of the forces on the shapes of a body, world."""
-    return sum(np.array(one["force"]) * ((one["b"].split("/")[0] == name) - 1.0 * (one["a"].split("/")[0] == name))
-               for one in document["contacts"])  # fmt: skip
+    return sum(
+        np.array(one["force"]) * ((one["b"].split("/")[0] == name) - 1.0 * (one["a"].split("/")[0] == name))
+        for one in document["contacts"]
+    )
 
 
 RAIL = """world: {gravity: [0, 0, -9.81], shapes: {ground: {type: plane}}}

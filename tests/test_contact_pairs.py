@@ -59,9 +59,17 @@ BETWEEN = ("x/s y/s", "x/t y/s")
 UNIVERSAL = ", axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
 HINGE = "joints: {j: {type: revolute, parent: x, child: y}}\n"
 # Joints with the world by which a body moves, and those by which it is part of the world.
-MOVING = {kind: {"d6": ", axes: {linear: [[0, 0, 1]]}", "distance": ", limit: [0, 5]", "universal": UNIVERSAL,
-                 "screw": ", pitch: 0.1", "cable": ", stretch: 1, bend: 1, twist: 1"}.get(kind, "")
-          for kind in dofs.TYPES if kind != "fixed" and not kind.startswith("nc_")}  # fmt: skip
+MOVING = {
+    kind: {
+        "d6": ", axes: {linear: [[0, 0, 1]]}",
+        "distance": ", limit: [0, 5]",
+        "universal": UNIVERSAL,
+        "screw": ", pitch: 0.1",
+        "cable": ", stretch: 1, bend: 1, twist: 1",
+    }.get(kind, "")
+    for kind in dofs.TYPES
+    if kind != "fixed" and not kind.startswith("nc_")
+}
 RIGID = ("fixed", "nc_fixed")
 FIXED = "j: {type: fixed, parent: world, child: x}"
 HELD = ("y/s ground", "y/s post")
@@ -70,19 +78,34 @@ WHO = {
     "all": (TWO, "", names(*GROUND, *BETWEEN)),
     "a joint": (TWO, HINGE, names(*GROUND)),
     "a free joint": (TWO, "joints: {j: {type: free, parent: x, child: y}}\n", names(*GROUND, *BETWEEN)),
-    **{f"a joint {kind} with the world": (TWO, f"joints: {{j: {{type: {kind}, parent: world, child: x{more}}}}}\n",
-                                          names(*GROUND, *BETWEEN)) for kind, more in MOVING.items()},
+    **{
+        f"a joint {kind} with the world": (
+            TWO,
+            f"joints: {{j: {{type: {kind}, parent: world, child: x{more}}}}}\n",
+            names(*GROUND, *BETWEEN),
+        )
+        for kind, more in MOVING.items()
+    },
     **{f"held by {kind}": (TWO, f"joints: {{{FIXED.replace('fixed', kind)}}}\n", names(*HELD, *BETWEEN)) for kind in RIGID},
-    "held, but asked": (TWO, f"joints: {{{FIXED}}}\ncontact: {{pairs: [{{a: x/s, b: ground}}]}}\n",
-                        names("x/s ground", *HELD, *BETWEEN)),
+    "held, but asked": (
+        TWO,
+        f"joints: {{{FIXED}}}\ncontact: {{pairs: [{{a: x/s, b: ground}}]}}\n",
+        names("x/s ground", *HELD, *BETWEEN),
+    ),
     "a chain that is held": (TWO, f"joints: {{{FIXED}, k: {{type: fixed, parent: y, child: x, loop: true}}}}\n", set()),
     "a chain whose joint moves": (TWO, f"joints: {{{FIXED}, k: {{type: ball, parent: x, child: y}}}}\n", names(*HELD)),
-    "held by what moves as prescribed": ({"x": TWO["x"], "y": TWO["y"] + ", kinematic: true"},
-                                         "joints: {j: {type: fixed, parent: y, child: x}}\n", set()),
+    "held by what moves as prescribed": (
+        {"x": TWO["x"], "y": TWO["y"] + ", kinematic: true"},
+        "joints: {j: {type: fixed, parent: y, child: x}}\n",
+        set(),
+    ),
     "a joint that is off": (TWO, HINGE.replace("parent", "enabled: false, parent"), names(*GROUND, *BETWEEN)),
     "a hold that is off": (TWO, f"joints: {{{FIXED[:-1]}, enabled: false}}}}\n", names(*GROUND, *BETWEEN)),
-    "a joint that an event begins": (TWO, HINGE.replace("parent", "enabled: false, parent") + SWITCH.format("true"),
-                                     names(*GROUND, *BETWEEN)),
+    "a joint that an event begins": (
+        TWO,
+        HINGE.replace("parent", "enabled: false, parent") + SWITCH.format("true"),
+        names(*GROUND, *BETWEEN),
+    ),
     "a joint that an event ends": (TWO, HINGE + SWITCH.format("false"), names(*GROUND)),
     "a hold that an event ends": (TWO, f"joints: {{{FIXED}}}\n" + SWITCH.format("false"), names(*HELD, *BETWEEN)),
     "a joint, but asked": (TWO, HINGE + "contact: {pairs: [{a: y, b: x, friction: 1}]}\n", names(*GROUND, *BETWEEN)),
@@ -90,18 +113,33 @@ WHO = {
     "excluded bodies": (TWO, "contact: {exclude: [[y, x]]}\n", names(*GROUND)),
     "excluded shapes": (TWO, "contact: {exclude: [[x/s, ground], [world, y]]}\n", names(*GROUND[1:4], *BETWEEN)),
     "not enabled": (TWO, "contact: {enabled: false}\n", set()),
-    "no collision": ({"x": f"shapes: {{s: {BALL}}}", "y": "shapes: {s: {type: sphere, radius: 0.1, collide: false}}"}, "",
-                     names("x/s ground", "x/s post")),
+    "no collision": (
+        {"x": f"shapes: {{s: {BALL}}}", "y": "shapes: {s: {type: sphere, radius: 0.1, collide: false}}"},
+        "",
+        names("x/s ground", "x/s post"),
+    ),
     "layers, of which one does not touch itself": (
-        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
-         "y": f"shapes: {{s: {BALL[:-1]}, layers: [robot, other]}}}}"}, "",
-        names("x/s ground", "x/s post", "y/s ground", "y/s post")),
+        {
+            "x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
+            "y": f"shapes: {{s: {BALL[:-1]}, layers: [robot, other]}}}}",
+        },
+        "",
+        names("x/s ground", "x/s post", "y/s ground", "y/s post"),
+    ),
     "a layer that one of two touches": (
-        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [a], touches: [b]}}}}",
-         "y": f"shapes: {{s: {BALL[:-1]}, layers: [b], touches: []}}}}"}, "", names("x/s y/s")),
-    "kinematic": ({"x": f"shapes: {{s: {BALL}}}, kinematic: true", "y": f"shapes: {{s: {BALL}}}"}, "",
-                  names("y/s ground", "y/s post", "x/s y/s")),
-}  # fmt: skip
+        {
+            "x": f"shapes: {{s: {BALL[:-1]}, layers: [a], touches: [b]}}}}",
+            "y": f"shapes: {{s: {BALL[:-1]}, layers: [b], touches: []}}}}",
+        },
+        "",
+        names("x/s y/s"),
+    ),
+    "kinematic": (
+        {"x": f"shapes: {{s: {BALL}}}, kinematic: true", "y": f"shapes: {{s: {BALL}}}"},
+        "",
+        names("y/s ground", "y/s post", "x/s y/s"),
+    ),
+}
 
 
 @pytest.mark.parametrize("case", WHO)
@@ -112,8 +150,10 @@ def test_who_touches(case, tmp_path, all_supported):
 
 def test_a_layer_that_no_shape_is_in_is_refused(tmp_path, all_supported):
     """Else a word that is spelled wrong would let shapes pass through each other in silence."""
-    bodies = {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
-              "y": f"shapes: {{s: {BALL[:-1]}, touches: [default, robt]}}}}"}  # fmt: skip
+    bodies = {
+        "x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
+        "y": f"shapes: {{s: {BALL[:-1]}, touches: [default, robt]}}}}",
+    }
     with pytest.raises(SceneError) as caught:
         read_model(tmp_path, scene(bodies))
     (fault,) = caught.value.faults
@@ -137,9 +177,11 @@ RULES = {"average": 0.35, "geometric": 0.1**0.5 * 0.6**0.5, "min": 0.1, "multipl
 @pytest.mark.parametrize("first", RULES)
 @pytest.mark.parametrize("second", RULES)
 def test_the_stronger_rule_combines(first, second, tmp_path, all_supported):
-    materials = "".join(f"  {name}: {{friction: {mu}, restitution: {mu}, rolling_friction: {mu}, "
-                        f"combine: {{friction: {rule}, restitution: {other}}}}}\n"
-                        for name, mu, rule, other in (("p", 0.1, first, second), ("q", 0.6, second, first)))  # fmt: skip
+    materials = "".join(
+        f"  {name}: {{friction: {mu}, restitution: {mu}, rolling_friction: {mu}, "
+        f"combine: {{friction: {rule}, restitution: {other}}}}}\n"
+        for name, mu, rule, other in (("p", 0.1, first, second), ("q", 0.6, second, first))
+    )
     bodies = {"x": "shapes: {s: {type: sphere, radius: 1, material: p}}"}
     world = "{ground: {type: plane, material: q}}"
     contacts = read_model(tmp_path, scene(bodies, f"materials:\n{materials}", world)).contacts
@@ -184,8 +226,12 @@ def test_grid_files(tmp_path, all_supported):
     path = tmp_path / "hills.csv"
     path.write_text("# two rows\n0, 0.5, 1\n\n1; 2; 3\n")
     np.testing.assert_array_equal(read_grid(path), ((0, 0.5, 1), (1, 2, 3)))
-    for text, words in (("1 2\n3\n", "line 2: 1 numbers instead of 2"), ("1 2\n", "less than 2 x 2"),
-                        ("1 2\n3 x\n", "line 2: `x`"), ("1 2\n3 inf\n", "line 2: `inf`")):  # fmt: skip
+    for text, words in (
+        ("1 2\n3\n", "line 2: 1 numbers instead of 2"),
+        ("1 2\n", "less than 2 x 2"),
+        ("1 2\n3 x\n", "line 2: `x`"),
+        ("1 2\n3 inf\n", "line 2: `inf`"),
+    ):
         path.write_text(text)
         with pytest.raises(CsvError, match=words):
             read_grid(path)
@@ -206,11 +252,14 @@ PRISM = np.concatenate([np.stack((np.cos(ANGLES), np.sin(ANGLES), z + 0 * ANGLES
 GRID = np.array(np.meshgrid(*[np.linspace(0, 1, 5)] * 3)).reshape(3, -1).T
 TURN = rot.quat_to_matrix(rot.unit(np.array((0.3, -0.5, 0.2, 0.7))))
 POINTS = {  # points, corners and faces of their hull, volume
-    "cube": (CUBE, 8, 6, 6.0), "turned cube": (CUBE @ TURN, 8, 6, 6.0), "grid": (GRID, 8, 6, 1.0),
-    "turned grid": (GRID @ TURN, 8, 6, 1.0), "prism": (PRISM @ TURN, 48, 26, 24 * np.sin(2 * np.pi / 24)),
+    "cube": (CUBE, 8, 6, 6.0),
+    "turned cube": (CUBE @ TURN, 8, 6, 6.0),
+    "grid": (GRID, 8, 6, 1.0),
+    "turned grid": (GRID @ TURN, 8, 6, 1.0),
+    "prism": (PRISM @ TURN, 48, 26, 24 * np.sin(2 * np.pi / 24)),
     "tetrahedron": (CUBE[[0, 1, 2, 4]], 4, 4, 1.0),
     "cloud": (np.random.default_rng(0).normal(size=(300, 3)), None, None, None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -328,9 +377,11 @@ BOX = {"s": {"type": "box", "size": [100, 10, 1]}}
 
 def falling(solver: str) -> dict:
     """Balls that fall: on the world's floor along y = 0, on that of a held body along y = 50; and two that are held."""
-    bodies = {"base": {**BODY, "pose": {"xyz": [0, 50, -0.5]}, "shapes": BOX},
-              "held": {**NEAR_BALL, "pose": {"xyz": [-3, 0, 0]}},
-              "chain": {**NEAR_BALL, "pose": {"xyz": [-6, 0, 0]}}}  # fmt: skip
+    bodies = {
+        "base": {**BODY, "pose": {"xyz": [0, 50, -0.5]}, "shapes": BOX},
+        "held": {**NEAR_BALL, "pose": {"xyz": [-3, 0, 0]}},
+        "chain": {**NEAR_BALL, "pose": {"xyz": [-6, 0, 0]}},
+    }
     fixed = {"type": "fixed", "parent": "world", "parent_frame": {}}
     joints = {name: {**fixed, "child": name, "parent_frame": bodies[name]["pose"]} for name in ("base", "held")}
     joints["chain"] = {**fixed, "parent": "held", "child": "chain", "parent_frame": {"xyz": [-3, 0, 0]}}
@@ -342,13 +393,20 @@ def falling(solver: str) -> dict:
         at = [k, y, 1] if owner == "world" else [k, 0, 1.5]
         joints[own] = {**(NEAR_MOVING | SWITCHED)[name], "parent": owner, "child": own, "parent_frame": {"xyz": at}}
     switch = {f"joints.{owner}_{name}.enabled": False for owner in ("world", "base") for name in EVENT}
-    return {"simcli": 1, "world": {"shapes": {"floor": {"type": "plane"}}}, "bodies": bodies, "joints": joints,
-            "events": [{"at": RELEASE, "set": switch}],
-            "solver": {"type": solver, "dt": 2e-3}, "run": {"duration": 0.8}}
+    return {
+        "simcli": 1,
+        "world": {"shapes": {"floor": {"type": "plane"}}},
+        "bodies": bodies,
+        "joints": joints,
+        "events": [{"at": RELEASE, "set": switch}],
+        "solver": {"type": solver, "dt": 2e-3},
+        "run": {"duration": 0.8},
+    }
 
 
-@pytest.mark.parametrize("solver", [pytest.param(name, marks=pytest.mark.slow) if name in ("maximal", "natural") else name
-                                    for name in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [pytest.param(name, marks=pytest.mark.slow) if name in ("maximal", "natural") else name for name in SOLVERS]
+)
 def test_what_falls_comes_to_rest_on_its_floor(solver, tmp_path):
     """What is held cuts the floor in peace, alone or in a chain: it is a part of the world."""
     made = falling(solver)
@@ -401,8 +459,11 @@ def test_links_that_became_a_part_of_the_world_keep_apart_from_their_neighbours(
     assert names == {"q", "arm_upper/u"}
 
 
-SHIPPED = [path for folder in ("scenes", "simcli/docs/templates", "simcli/docs/bundles")
-           for path in sorted((Path(__file__).parents[1] / folder).glob("*.yaml"))]  # fmt: skip
+SHIPPED = [
+    path
+    for folder in ("scenes", "simcli/docs/templates", "simcli/docs/bundles")
+    for path in sorted((Path(__file__).parents[1] / folder).glob("*.yaml"))
+]
 
 
 def test_no_shipped_scene_collides_by_a_joint_with_the_world():

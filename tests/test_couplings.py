@@ -59,8 +59,13 @@ forces:
 TOUCHING = MIXED.replace("SHAPE", ", shapes: {s: {type: sphere, radius: 0.1}}")
 MIXED = MIXED.replace("SHAPE", "")
 COORDINATES = 5  # of the joints of MIXED
-ORDERS = {("generalized", "semi_implicit"): 1, ("generalized", "rk4"): 4, ("generalized", "implicit"): 2,
-          ("maximal", "semi_implicit"): 1, ("natural", "zhong06"): 2}  # fmt: skip
+ORDERS = {
+    ("generalized", "semi_implicit"): 1,
+    ("generalized", "rk4"): 4,
+    ("generalized", "implicit"): 2,
+    ("maximal", "semi_implicit"): 1,
+    ("natural", "zhong06"): 2,
+}
 TIME = 0.6  # [s]
 ROUNDING = 1e-9  # of the error that a step of rk4 may reach
 AGREE = {1: 2e-2, 2: 3e-3}  # [rad, m], of steps of 0.5 and 1 ms in which friction, bounds and limits switch
@@ -69,8 +74,12 @@ PEER = 2e-6  # [rad], between rk4 here and there at 0.5 ms
 
 
 def runner(text, kind, integrator, channels=("state", "energy")):
-    return Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, live_device(),
-                  frozenset(channels))  # fmt: skip
+    return Runner(
+        f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n",
+        integrator,
+        live_device(),
+        frozenset(channels),
+    )
 
 
 def x_of(q):
@@ -119,16 +128,23 @@ def fine():
 def numbers(run, h):
     found = run(h, round(0.05 / h), 20)
     assert found["diag/status"].max() == 0
-    return [found["frames/joint_q"][1:, 0, :COORDINATES], found["energy/input"][-1, 0], found["energy/dissipated"][-1, 0],
-            found["energy/drift"][:, 0]]  # fmt: skip
+    return [
+        found["frames/joint_q"][1:, 0, :COORDINATES],
+        found["energy/input"][-1, 0],
+        found["energy/dissipated"][-1, 0],
+        found["energy/drift"][:, 0],
+    ]
 
 
-@pytest.mark.parametrize(("kind", "integrator", "text"), [
-    *((*pair, MIXED) for pair in ORDERS if pair != ("generalized", "rk4")),
-    pytest.param("generalized", "semi_implicit", TOUCHING),
-    pytest.param("maximal", "semi_implicit", TOUCHING, marks=pytest.mark.slow),
-    pytest.param("natural", "moreau", TOUCHING, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "integrator", "text"),
+    [
+        *((*pair, MIXED) for pair in ORDERS if pair != ("generalized", "rk4")),
+        pytest.param("generalized", "semi_implicit", TOUCHING),
+        pytest.param("maximal", "semi_implicit", TOUCHING, marks=pytest.mark.slow),
+        pytest.param("natural", "moreau", TOUCHING, marks=pytest.mark.slow),
+    ],
+)
 def test_solvers_agree_on_coordinates_work_and_losses(fine, kind, integrator, text):
     """On a driven, bounded, rubbing sum of coordinates of a tree and of a loop; also where something could touch."""
     assert (text is TOUCHING) == (model_of(text + "solver: {type: generalized, dt: 1e-3}\n")[0].contacts is not None)
@@ -179,8 +195,9 @@ def test_a_fixed_tendon_of_mujoco_does_the_same():
     assert np.abs(found - data.qpos).max() < PEER
 
 
-@pytest.mark.parametrize(("kind", "integrator"), [("generalized", "implicit"), ("maximal", "semi_implicit"),
-                                                  ("natural", "zhong06")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "integrator"), [("generalized", "implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06")]
+)
 def test_a_drive_gives_no_more_than_its_limit_and_its_force_is_that_of_the_row(kind, integrator):
     """Sliders at x = 0.3 that a drive far away pulls with its limit: x = 0.3 + E t^2 / (2 m)."""
     text = SLIDERS.replace("ACTS", "drive: {mode: position, target: 9, stiffness: 1000, effort_limit: 0.4}")
@@ -284,10 +301,13 @@ PULLEYS_PEER = """
 """
 
 
-@pytest.mark.parametrize(("stiff", "theirs"), [
-    ("stiffness: 60, damping: 1.5, rest_length: 1.2", 'stiffness="60" damping="1.5" springlength="1.2"'),
-    ("stiffness: 60, rest_length: 3, slack: true", 'stiffness="60" springlength="0 3"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stiff", "theirs"),
+    [
+        ("stiffness: 60, damping: 1.5, rest_length: 1.2", 'stiffness="60" damping="1.5" springlength="1.2"'),
+        ("stiffness: 60, rest_length: 3, slack: true", 'stiffness="60" springlength="0 3"'),
+    ],
+)
 def test_accelerations_are_those_of_a_spatial_tendon(device, stiff, theirs):
     model = model_of(MECHANISM.replace("STIFF", stiff))[0]
     peer = mujoco.MjModel.from_xml_string(PULLEYS_PEER.replace("STIFF", theirs))
@@ -322,13 +342,23 @@ forces:
   cable: {{type: spring, a: {{body: heavy, at: [0, 0, 0]}}, through: [{{world: [0, 0, 2]}}, {{world: [1, 0, 2]}}],
           b: {{body: light, at: [0, 0, 0]}}, stiffness: 1000, damping: 5, rest_length: {2 + 1 + 1.8 - TENSION / 1000}}}
 """
-SOLVERS = [("generalized", "rk4"), ("generalized", "semi_implicit"), ("generalized", "implicit"),
-           ("maximal", "semi_implicit"), ("natural", "zhong06"), ("natural", "moreau"), ("natural", "generalized_alpha"),
-           ("affine", "bdf1"), ("affine", "bdf2")]  # fmt: skip
+SOLVERS = [
+    ("generalized", "rk4"),
+    ("generalized", "semi_implicit"),
+    ("generalized", "implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "zhong06"),
+    ("natural", "moreau"),
+    ("natural", "generalized_alpha"),
+    ("affine", "bdf1"),
+    ("affine", "bdf2"),
+]
 # The cable of test_elements.py tells implicit, generalized_alpha and bdf2; springs of semi_implicit are those of rk4.
 SLOW = ("semi_implicit", "implicit", "generalized_alpha", "bdf1", "bdf2")
-every_solver = pytest.mark.parametrize(("solver", "integrator"), [
-    pytest.param(*one, marks=[pytest.mark.slow] * (one[0] != "maximal" and one[1] in SLOW)) for one in SOLVERS])  # fmt: skip
+every_solver = pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [pytest.param(*one, marks=[pytest.mark.slow] * (one[0] != "maximal" and one[1] in SLOW)) for one in SOLVERS],
+)
 
 
 @every_solver
@@ -399,8 +429,10 @@ def test_a_bead_on_a_straight_cable_moves_as_its_tension_says(device):
 def test_a_cable_without_a_turn_is_a_straight_spring(device, solver, integrator):
     """A pulley at an end of it, on the same body, changes nothing; beside masses over pulleys, whose kernel serves both."""
     body = "m: {mass: 1.5, inertia: {diag: [0.2, 0.2, 0.2]}, pose: {xyz: [0.3, 0.1, -1], rpy: [0.2, -0.3, 0.7]}}"
-    spring = ("s: {type: spring, a: {world: [1, 0.2, 0.5]}, THROUGH b: {body: m, at: [0.1, 0.05, -0.1]}, stiffness: 50, "
-              "damping: 1}")  # fmt: skip
+    spring = (
+        "s: {type: spring, a: {world: [1, 0.2, 0.5]}, THROUGH b: {body: m, at: [0.1, 0.05, -0.1]}, stiffness: 50, "
+        "damping: 1}"
+    )
     text = ATWOOD.replace("bodies:\n", f"bodies:\n  {body}\n").replace("forces:\n", f"forces:\n  {spring}\n")
     cases = [text.replace("THROUGH", word) for word in ("", "through: [{world: [1, 0.2, 0.5]}],")]
     one, other = (Runner(f"{case}solver: {{type: {solver}}}\n", integrator, device)(1e-3, 50, 1) for case in cases)
@@ -447,8 +479,11 @@ instances:
 
 def test_wrong_words_are_told_at_their_place():
     line = next(n for n, text in enumerate(ATWOOD.splitlines()) if "through" in text)
-    for new, code, word in (("{body: heavi, at: [0, 0, 0]}", "SC304", "heavi"), ("heavy/tip", "SC310", "tip"),
-                            ("{world: [0, 0]}", "SC205", "3 numbers")):  # fmt: skip
+    for new, code, word in (
+        ("{body: heavi, at: [0, 0, 0]}", "SC304", "heavi"),
+        ("heavy/tip", "SC310", "tip"),
+        ("{world: [0, 0]}", "SC205", "3 numbers"),
+    ):
         (found,) = faults_of(ATWOOD.replace("{world: [0, 0, 2]}", new))
         assert found[:2] == (code, line)
         assert word in found[2]

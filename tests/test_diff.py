@@ -25,8 +25,11 @@ from simcli.records.reading.tiles import held, read_tile
 STRICT, LOOSE = Tolerance(0.0, 0.0), Tolerance(1e-6, 1e-9)
 EVENTS = (Event(20, 0.02, 1, "SC601", 2, 0, -1, 1.5, "first"), Event(50, 0.05, 2, "SC661", 1, -1, 1, 2.5, "second"))
 ROWS = [row.path for row in selected(axes_of(tiny_model(), ROW_LABEL), CHANNELS)]
-TABLES = [*(f"model/{name}" for name in ("body_mass", "joint_parent", "shape_vertex", "initial_joint_q")), "params/value",
-          "params/seed"]  # fmt: skip
+TABLES = [
+    *(f"model/{name}" for name in ("body_mass", "joint_parent", "shape_vertex", "initial_joint_q")),
+    "params/value",
+    "params/seed",
+]
 MOST_BYTES = 200e6  # of a process, however large the files are
 
 
@@ -71,8 +74,10 @@ def test_every_dataset_that_is_held_is_in_the_list(path):
 
 
 # One by one for some kinds of datasets; all at once for the rest, because each comparison opens some hundred datasets.
-FLIPPED = [[name] for name in ("frames/body_q", "diag/iterations", "contacts/offset", "contacts/force", "events/text",
-                               "model/body_mass")]  # fmt: skip
+FLIPPED = [
+    [name]
+    for name in ("frames/body_q", "diag/iterations", "contacts/offset", "contacts/force", "events/text", "model/body_mass")
+]
 FLIPPED.append([name for name in [*ROWS, *TABLES] if [name] not in FLIPPED])
 
 
@@ -126,7 +131,9 @@ def test_signs_of_zero_and_payloads_of_nan_are_bits(tmp_path):
     flip_bit(b, "energy/drift", (3, 1), 0)
     found = bits_of(a, b)
     assert [(one.path, one.frame, one.bit, one.part) for one in found] == [
-        ("energy/total", 2, 63, "sign"), ("energy/drift", 3, 0, "significand")]  # fmt: skip
+        ("energy/total", 2, 63, "sign"),
+        ("energy/drift", 3, 0, "significand"),
+    ]
     assert not any(channel.differs for channel in compared(a, b).channels)
 
 
@@ -147,8 +154,10 @@ def test_what_keeps_datasets_from_being_compared_bit_by_bit_is_told(path, tmp_pa
     assert {reason for reason, _, _ in reasons.values()} == {"length"}
     narrow = {one.path: one.reason for one in bits_of(path, write_run(tmp_path / "narrow.h5", n_worlds=2, events=EVENTS))}
     assert narrow["frames/body_q"] == narrow["params/value"] == "shape"
-    single = {one.path: (one.reason, one.a, one.b) for one in
-              bits_of(path, write_run(tmp_path / "single.h5", dtype="float32", events=EVENTS))}  # fmt: skip
+    single = {
+        one.path: (one.reason, one.a, one.b)
+        for one in bits_of(path, write_run(tmp_path / "single.h5", dtype="float32", events=EVENTS))
+    }
     assert single["energy/total"] == ("type", "float64", "float32")
     write_run(tmp_path / "lean.h5", channels=["energy"], events=EVENTS)
     lean = {one.path: one.reason for one in bits_of(tmp_path / "lean.h5", path)}
@@ -368,9 +377,14 @@ def test_scenes_facts_and_parameters_are_told(path, tmp_path):
         file["params/value"][1:, 0] += 1.0
     found = compared(path, other)
     assert {(one.key, str(one.a), str(one.b)) for one in found.scene} == {
-        ("solver.dt", "0.001", "0.002"), ("bodies.a.com", "-", "[1, 2]")}  # fmt: skip
+        ("solver.dt", "0.001", "0.002"),
+        ("bodies.a.com", "-", "[1, 2]"),
+    }
     assert {(one.key, one.a, one.b) for one in found.facts} == {
-        ("device", "cpu", "cuda: H200"), ("seed", 0, 4), ("status", "done", "stopped")}  # fmt: skip
+        ("device", "cpu", "cuda: H200"),
+        ("seed", 0, 4),
+        ("status", "done", "stopped"),
+    }
     assert [(one.key, one.b - one.a) for one in found.params] == [("params.mass, world 1 and 1 more", 1.0)]
     unread = compared(path, write_run(tmp_path / "c.h5", scene="simcli: [1"))
     assert [one.key for one in unread.scene] == ["scene"]
@@ -381,8 +395,10 @@ def test_the_work_of_other_solvers_is_not_judged(path, tmp_path):
         for name in WORK_OF_SOLVER:
             columns[name.replace(".", "/")][5] += 1
 
-    same, other = (write_run(tmp_path / f"{name}.h5", change=change, scene=scene) for name, scene in
-                   (("same", SCENE), ("other", SCENE.replace("generalized", "maximal"))))  # fmt: skip
+    same, other = (
+        write_run(tmp_path / f"{name}.h5", change=change, scene=scene)
+        for name, scene in (("same", SCENE), ("other", SCENE.replace("generalized", "maximal")))
+    )
     assert {one.name for one in compared(path, same, LOOSE).above} == set(WORK_OF_SOLVER)
     found = compared(path, other, LOOSE)
     assert not found.above

@@ -36,8 +36,9 @@ from simcli.spec.schema.scene import AUTHORING, SceneSpec
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
 from simcli.spec.values.units import UNITS, UnitError, describe, to_si
 
-PAGES = sorted(entry.name.removesuffix(".md") for entry in files("simcli").joinpath("docs").iterdir()
-               if entry.name.endswith(".md"))  # fmt: skip
+PAGES = sorted(
+    entry.name.removesuffix(".md") for entry in files("simcli").joinpath("docs").iterdir() if entry.name.endswith(".md")
+)
 
 
 def text_of(page):
@@ -86,7 +87,6 @@ def test_the_page_of_the_house_ends_with_all_files(command):
             assert f"### {path.parent.relative_to(house.parent).as_posix()}/" in listed, path
 
 
-
 @pytest.mark.parametrize("coloured", [False, True])
 def test_every_word_of_a_page_is_shown(coloured):
     for page in PAGES:
@@ -102,9 +102,25 @@ def test_elements_of_markdown():
     page += "| a | b |\n|---|:-:|\n| 1 | 2 |\n\n## U\n\n```yaml\n# b\n\nc: " + 99 * "1" + "\n```\n"
     plain = markdown_text(page, 60, False).splitlines()
     assert plain == [
-        "T", "=", "", "First paragraph with bold and a link and `L**2`.", "", " - one more", " - two", "", " a  b", " ----",
-        " 1  2", "", "U", "-", "", f"{CODE_INDENT}# b", "", f"{CODE_INDENT}c: {99 * '1'}",
-    ]  # fmt: skip
+        "T",
+        "=",
+        "",
+        "First paragraph with bold and a link and `L**2`.",
+        "",
+        " - one more",
+        " - two",
+        "",
+        " a  b",
+        " ----",
+        " 1  2",
+        "",
+        "U",
+        "-",
+        "",
+        f"{CODE_INDENT}# b",
+        "",
+        f"{CODE_INDENT}c: {99 * '1'}",
+    ]
     assert "\x1b[1mbold\x1b[0m" in markdown_text(page, 60, True)
     assert about(page) == "First paragraph with bold and a link and `L**2`."
 
@@ -135,13 +151,22 @@ def test_sections_below_keys_and_names():
     assert "revolute" in section("joints.type")
 
 
-@pytest.mark.parametrize(("topic", "words"), [
-    ("shapes", ["bodies.shapes", "Box shape", "Full lengths"]), ("drive", ["joints.drive", "`stiffness`", "forces.drive"]),
-    ("limit", ["joints.limit", "Bounds of one coordinate"]), ("forces.spring", ["forces.spring", "`stiffness`", "pulleys"]),
-    ("friction", ["joints.friction", "materials.friction", "forces.friction"]), ("spring", ["forces.spring", "pulleys"]),
-    ("joint", ["joints", "`parent`"]), ("gears", ["`coordinates`"]), ("revolute", ["joints.revolute", "`parent`"]),
-    ("bodies.shapes.box", ["Box shape"]), ("sine", ["signals.sine", "Amplitude"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("topic", "words"),
+    [
+        ("shapes", ["bodies.shapes", "Box shape", "Full lengths"]),
+        ("drive", ["joints.drive", "`stiffness`", "forces.drive"]),
+        ("limit", ["joints.limit", "Bounds of one coordinate"]),
+        ("forces.spring", ["forces.spring", "`stiffness`", "pulleys"]),
+        ("friction", ["joints.friction", "materials.friction", "forces.friction"]),
+        ("spring", ["forces.spring", "pulleys"]),
+        ("joint", ["joints", "`parent`"]),
+        ("gears", ["`coordinates`"]),
+        ("revolute", ["joints.revolute", "`parent`"]),
+        ("bodies.shapes.box", ["Box shape"]),
+        ("sine", ["signals.sine", "Amplitude"]),
+    ],
+)
 def test_a_word_leads_to_its_keys_types_and_headings(command, topic, words):
     code, out, _ = command("docs", topic)
     assert code == Exit.OK
@@ -170,8 +195,13 @@ def test_a_search_lists_pages_and_lines(command):
 
 @pytest.mark.parametrize(
     ("topic", "hint"),
-    [("jonts", "`joints`"), ("strat", "`start`"), ("unit", "`units`"), ("joints.limt", "`limit`"),
-     ("bodies.mass.x", "no key `bodies.mass.x`")],
+    [
+        ("jonts", "`joints`"),
+        ("strat", "`start`"),
+        ("unit", "`units`"),
+        ("joints.limt", "`limit`"),
+        ("bodies.mass.x", "no key `bodies.mass.x`"),
+    ],
 )
 def test_an_unknown_topic_is_wrong_usage_with_a_guess(command, topic, hint):
     code, out, err = command("docs", topic)
@@ -447,8 +477,11 @@ def test_the_commands_of_the_page_run(folder):
         done = simcli(*shlex.split(line)[1:], cwd=folder)
         assert done.returncode == 0, done.stderr
     with package.open(folder / "carts.h5") as run:
-        assert run.joints == (*(f"row/{k}-0-0/elbow" for k in range(3)), *(f"fleet/{k}-0-0/slew" for k in range(2)),
-                              *(f"fleet/{k}-0-0/deck_free" for k in range(2)))  # fmt: skip
+        assert run.joints == (
+            *(f"row/{k}-0-0/elbow" for k in range(3)),
+            *(f"fleet/{k}-0-0/slew" for k in range(2)),
+            *(f"fleet/{k}-0-0/deck_free" for k in range(2)),
+        )
     assert "joint.fleet/1-0-0/slew.q" in (folder / "slew.csv").read_text().splitlines()[0]
 
 

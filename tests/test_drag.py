@@ -19,23 +19,35 @@ from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSol
 
 G, MASS, VISCOUS, QUADRATIC = 9.81, 2.0, 3.0, 0.5
 TURNING, TURNING_QUADRATIC, INERTIA, SPIN = 0.2, 0.04, 0.1, 3.0
-RUNS = [(spec.model_fields["type"].annotation.__args__[0], integrator)
-        for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
-        for integrator in get_args(spec.model_fields["integrator"].annotation)
-        if integrator != "auto"]  # fmt: skip
-ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "zhong06": 2, "moreau": 2, "generalized_alpha": 2, "bdf1": 1,
-          "bdf2": 2}
+RUNS = [
+    (spec.model_fields["type"].annotation.__args__[0], integrator)
+    for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+    for integrator in get_args(spec.model_fields["integrator"].annotation)
+    if integrator != "auto"
+]
+ORDERS = {
+    "semi_implicit": 1,
+    "implicit": 2,
+    "rk4": 4,
+    "zhong06": 2,
+    "moreau": 2,
+    "generalized_alpha": 2,
+    "bdf1": 1,
+    "bdf2": 2,
+}
 every_run = pytest.mark.parametrize(("solver", "integrator"), RUNS)
 SPAN, COUNTS = 0.8, (40, 80, 160)
 # Bodies at rest that have what other scenes of this file have, so that one kernel serves them all.
-IDLE = {"bodies": """idle: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 50, 0]}}
+IDLE = {
+    "bodies": """idle: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 50, 0]}}
   idle_too: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 50, 0]}}""",
-        "joints": """idle: {type: ball, parent: world, child: idle, at: [0, 50, 0]}
+    "joints": """idle: {type: ball, parent: world, child: idle, at: [0, 50, 0]}
   idle_too: {type: revolute, parent: idle, child: idle_too, at: [0, 50, 0], axis: [0, 1, 0]}""",
-        "forces": """idle_push: {type: wrench, body: idle, force: [0, 0, 1e-9]}
+    "forces": """idle_push: {type: wrench, body: idle, force: [0, 0, 1e-9]}
   idle_air: {type: drag, body: idle, damping: 1}
   idle_rope: {type: spring, a: {world: [0, 51, 0]}, b: {body: idle, at: [0, 0, 0]}, stiffness: 1, damping: 1, rest_length: 2,
-    slack: true}"""}
+    slack: true}""",
+}
 
 
 def beside_idle(text, solver, integrator, device):
@@ -68,9 +80,14 @@ def closed(t):
     """Way of the fall, way of the glide, and both angles, at t."""
     top = np.sqrt(MASS * G / QUADRATIC)
     rate = TURNING_QUADRATIC * SPIN / INERTIA
-    return np.array([-(top**2 / G) * np.log(np.cosh(G * t / top)), MASS / VISCOUS * 5.0 * (1 - np.exp(-VISCOUS * t / MASS)),
-                     INERTIA / TURNING * SPIN * (1 - np.exp(-TURNING * t / INERTIA)),
-                     INERTIA / TURNING_QUADRATIC * np.log1p(rate * t)])  # fmt: skip
+    return np.array(
+        [
+            -(top**2 / G) * np.log(np.cosh(G * t / top)),
+            MASS / VISCOUS * 5.0 * (1 - np.exp(-VISCOUS * t / MASS)),
+            INERTIA / TURNING * SPIN * (1 - np.exp(-TURNING * t / INERTIA)),
+            INERTIA / TURNING_QUADRATIC * np.log1p(rate * t),
+        ]
+    )
 
 
 def lost(t):
@@ -188,8 +205,10 @@ forces:
 """
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [
-    ("generalized", "implicit"), ("natural", "generalized_alpha"), ("affine", "bdf1"), ("affine", "bdf2")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [("generalized", "implicit"), ("natural", "generalized_alpha"), ("affine", "bdf1"), ("affine", "bdf2")],
+)
 def test_steps_that_are_implicit_take_drag_that_no_step_resolves(device, solver, integrator):
     """h c / m = 50: the speck drifts with the wind, and sinks at c v + q v^2 = m g; a spin dies by 0.8 or less per step."""
     run = beside_idle(STIFF, solver, integrator, device)
@@ -244,10 +263,13 @@ def test_generalized_alpha_meets_ropes_with_its_order(device, stiffness):
     assert errors[1] < errors[0] / 8  # 16 of second order, less where the rope gets taut or slack within a step
 
 
-@pytest.mark.parametrize("integrators", [
-    ("implicit", "semi_implicit"),
-    pytest.param(("implicit", "rk4"), marks=pytest.mark.slow),  # whose steps of contact are those of first order
-])
+@pytest.mark.parametrize(
+    "integrators",
+    [
+        ("implicit", "semi_implicit"),
+        pytest.param(("implicit", "rk4"), marks=pytest.mark.slow),  # whose steps of contact are those of first order
+    ],
+)
 def test_drag_with_contact_is_that_of_all_integrators(device, integrators):
     """A ball that is blown over a floor after its fall, with and without rows for drag."""
     text = """
@@ -259,16 +281,18 @@ forces:
 contact: {enabled: true}
 solver: {type: generalized}
 """
-    found = [Runner(text, integrator, device)(5e-4, 2000, 1)["frames/body_q"][-1, 0, 0, :3]
-             for integrator in integrators]  # fmt: skip
+    found = [Runner(text, integrator, device)(5e-4, 2000, 1)["frames/body_q"][-1, 0, 0, :3] for integrator in integrators]
     assert found[0][0] > 0.5
     np.testing.assert_allclose(found[1], found[0], atol=4e-3)
 
 
 def test_drag_of_a_scene_is_checked():
     air = "bodies: {b: {mass: 1, inertia: {diag: [1, 1, 1]}}}\nforces:\n  air: {type: drag, body: b, WORDS}\n"
-    for words, code, word in (("damping: -1", "SC231", ""), ("wind: [0, 0, 1]", "SC202", "does nothing"),
-                              ("quadratic: 1 N*s/m", "SC213", "")):  # fmt: skip
+    for words, code, word in (
+        ("damping: -1", "SC231", ""),
+        ("wind: [0, 0, 1]", "SC202", "does nothing"),
+        ("quadratic: 1 N*s/m", "SC213", ""),
+    ):
         (found,) = faults_of(air.replace("WORDS", words))
         assert found[:2] == (code, 2)
         assert word in found[2]
@@ -290,9 +314,12 @@ batch: {worlds: 2, vary: {forces.one/air.quadratic: {list: [0.1, 0.2]}}}
 
 
 GRAVITY_COMPENSATION_G = 9.81
-GRAVITY_COMPENSATION_RUNS = [(get_args(spec.model_fields["type"].annotation)[0], integrator)
-        for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
-        for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+GRAVITY_COMPENSATION_RUNS = [
+    (get_args(spec.model_fields["type"].annotation)[0], integrator)
+    for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+    for integrator in get_args(spec.model_fields["integrator"].annotation)
+    if integrator != "auto"
+]
 QUICK = (("generalized", "implicit"), ("natural", "zhong06"), ("natural", "generalized_alpha"), ("affine", "bdf2"))
 every_run_of_gravity_compensation = pytest.mark.parametrize(
     ("solver", "integrator"),
@@ -334,8 +361,9 @@ def judge():
 
 @every_run_of_gravity_compensation
 def test_falls_and_accelerations_in_every_solver(device, judge, solver, integrator):
-    run = Runner(f"{SCENE}solver: {{type: {solver}}}\n", integrator, device,
-                 frozenset(("bodies", "joints", "energy", "body_qdd")))  # fmt: skip
+    run = Runner(
+        f"{SCENE}solver: {{type: {solver}}}\n", integrator, device, frozenset(("bodies", "joints", "energy", "body_qdd"))
+    )
     first = integrator in ("semi_implicit", "bdf1")
     at = run.model.bodies.name.index("free")
     drifts = []
@@ -373,8 +401,12 @@ def test_events_and_worlds_change_it(tmp_path):
 
 def test_an_arm_whose_weight_is_held_up_rests_where_it_is(device):
     """With one factor for all: statics find no load, so that the motion is that without gravity."""
-    text = SCENE.replace("gravity_compensation: 0.7", "gravity_compensation: 1").replace(
-        "0.15]}, pose", "0.15]}, gravity_compensation: 1, pose").replace("qd: 0.5", "qd: 0").replace("qd: -1", "qd: 0")
+    text = (
+        SCENE.replace("gravity_compensation: 0.7", "gravity_compensation: 1")
+        .replace("0.15]}, pose", "0.15]}, gravity_compensation: 1, pose")
+        .replace("qd: 0.5", "qd: 0")
+        .replace("qd: -1", "qd: 0")
+    )
     assert (model_of(text)[0].bodies.gravity_compensation[0] == 1).all()
     found = Runner(text + "solver: {type: generalized}\n", "implicit", device)(1e-3, 100, 1)
     np.testing.assert_allclose(found["frames/body_qd"][-1, 0, 1:], 0.0, atol=1e-12)

@@ -25,7 +25,7 @@ from simcli.solvers import SOLVERS as DRIVE_EFFORTS_SOLVERS
 from simcli.spec.schema.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 MASS, INERTIA = 1.5, np.array([0.2, 0.3, 0.4])
 ROUND = np.full(3, 0.3)  # of affine bodies, which yield in the instant of the start where their axes differ
@@ -59,6 +59,7 @@ class Element:
 
 def free(push):
     """The acceleration of a free body by a force at PLACE and a torque, (3,) both, from their function."""
+
     def expected(x, R, v, spin, inertia):
         arm = R @ PLACE
         force, torque = push(x + arm, R, v + np.cross(spin, arm))
@@ -112,6 +113,7 @@ def drag(x, R, v, spin, inertia):
 
 def hinged(effort):
     """The acceleration of a hinge by an effort on it, a function of its angle and rate."""
+
     def expected(x, R, v, spin, inertia):
         angle = np.arctan2(R[1, 0], R[0, 0])
         return np.array([0, 0, 0, 0, 0, effort(angle, spin[2]) / inertia[2]])
@@ -138,48 +140,83 @@ SLIDE = f"type: prismatic, axis: [1, 0, 0], {FRAMES_OF}"
 VECTOR = "force: ['${3*S}', '${-2*S}', '${S}'], torque: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']"
 SERVO = "mode: position, stiffness: '${50*S}', damping: '${2*S}', target: '${1.5*S}'"
 ELEMENTS = {
-    "spring": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{3*S}}', rest_length: 0.4",
-                      pull(50.0, 3.0, 0.4)),
-    "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
-                    pull(50.0, 1.0, 0.3)),
-    "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
-                     f"rest_length: {CABLE_REST}", cable),
+    "spring": Element(
+        "spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{3*S}}', rest_length: 0.4", pull(50.0, 3.0, 0.4)
+    ),
+    "rope": Element(
+        "spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true", pull(50.0, 1.0, 0.3)
+    ),
+    "cable": Element(
+        "spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', rest_length: {CABLE_REST}", cable
+    ),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
-    "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
-                      free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
-    "mount": Element("bushing", f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
-                     "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
-                     free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE))),
-    "drag": Element("drag", f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
-                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag),
+    "thrust": Element(
+        "wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}", free(lambda p, R, v: (R @ FORCE, R @ TORQUE))
+    ),
+    "mount": Element(
+        "bushing",
+        f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
+        "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
+        free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)),
+    ),
+    "drag": Element(
+        "drag",
+        f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
+        "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'",
+        drag,
+    ),
     "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
-    "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
-                       hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),
-    "coupling": Element("coupling", "of: [{joint: BODY}, {joint: BODY_2, factor: -0.5}], stiffness: '${20*S + 1e-12}', "
-                        "damping: '${2*S}'", slid, f"{SLIDE}, q: '${{0.3*S + X}}', qd: '${{0.4*S}}'", is_smooth=False),
+    "torsion": Element(
+        "torsion",
+        "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
+        hinged(lambda x, v: 30.0 * (0.2 - x) - v),
+        HINGE,
+    ),
+    "coupling": Element(
+        "coupling",
+        "of: [{joint: BODY}, {joint: BODY_2, factor: -0.5}], stiffness: '${20*S + 1e-12}', damping: '${2*S}'",
+        slid,
+        f"{SLIDE}, q: '${{0.3*S + X}}', qd: '${{0.4*S}}'",
+        is_smooth=False,
+    ),
     "drive": Element("", "", hinged(lambda x, v: 50.0 * (1.5 - x) - 2.0 * v), f"{HINGE}, drive: {{{SERVO}}}"),
-    "weak drive": Element("", "", hinged(lambda x, v: 9.0), f"{HINGE}, drive: {{{SERVO}, effort_limit: 9}}",
-                          is_smooth=False),
+    "weak drive": Element(
+        "", "", hinged(lambda x, v: 9.0), f"{HINGE}, drive: {{{SERVO}, effort_limit: 9}}", is_smooth=False
+    ),
     # A drive rests while a soft limit acts.
-    "stop": Element("", "", hinged(lambda x, v: 80.0 * (STOP - x) - 3.0 * v),
-                    f"{HINGE}, drive: {{{SERVO}}}, limit: {{lower: -1, upper: {STOP}, stiffness: '${{80*S + 1e-12}}', "
-                    "damping: '${3*S}'}", is_smooth=False),
-}  # fmt: skip
-SOLVERS = {spec.model_fields["type"].annotation.__args__[0]: spec
-           for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)}  # fmt: skip
-RUNS = [(solver, integrator) for solver, spec in SOLVERS.items()
-        for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+    "stop": Element(
+        "",
+        "",
+        hinged(lambda x, v: 80.0 * (STOP - x) - 3.0 * v),
+        f"{HINGE}, drive: {{{SERVO}}}, limit: {{lower: -1, upper: {STOP}, stiffness: '${{80*S + 1e-12}}', "
+        "damping: '${3*S}'}",
+        is_smooth=False,
+    ),
+}
+SOLVERS = {
+    spec.model_fields["type"].annotation.__args__[0]: spec
+    for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+}
+RUNS = [
+    (solver, integrator)
+    for solver, spec in SOLVERS.items()
+    for integrator in get_args(spec.model_fields["integrator"].annotation)
+    if integrator != "auto"
+]
 QUICK = (("generalized", "implicit"), ("natural", "generalized_alpha"), ("affine", "bdf2"))
 every_run = pytest.mark.parametrize(
-    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS])
+    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS]
+)
 STEP, FRAMES = 1e-3, 100  # [s]
 SHIFT = 1e-5  # of places, of differences
 STORING = {
     "spring": (50.0, 0.4, length),
     "cable": (50.0, CABLE_REST, lambda pose: np.linalg.norm(np.diff(cable_of(pose), axis=0), axis=1).sum()),
-    "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
+    "rope": (50.0, 0.3, length),
+    "torsion": (30.0, 0.2, angle),
+    "stop": (80.0, STOP, angle),
     "coupling": (20.0, 0.0, lambda pose: pose[0] - 0.5 * 0.1),
-}  # stiffness, where it rests, and what it measures  # fmt: skip
+}  # stiffness, where it rests, and what it measures
 SHORT = 1e-6  # [s]: (h k)^2 of rates k of some 10 per second is below ROUNDING
 TRIED, SOFT = 1e-5, 1e-5  # [s], relative: affine bodies yield, and their iteration ends before the last digits
 ROUNDING = 1e-9  # relative, of accelerations
@@ -216,22 +253,40 @@ def scene_of(solver, names):
         if e.kind:
             forces.append(f"  {body}: {{type: {e.kind}, {e.force}}}".replace("BODY", body))
         for part in (bodies, joints, forces):
-            part[:] = [text.replace("*S}", f"*S_{body}}}").replace("${S}", f"${{S_{body}}}").replace("*S +", f"*S_{body} +")
-                       for text in part]  # fmt: skip
+            part[:] = [
+                text.replace("*S}", f"*S_{body}}}").replace("${S}", f"${{S_{body}}}").replace("*S +", f"*S_{body} +")
+                for text in part
+            ]
     keys = [f"S_{name.replace(' ', '_')}" for name in names]
     worlds = [dict.fromkeys(keys, 0.0) | {key: 1.0, "X": x} for key in keys for x in (0.0, SHIFT, -SHIFT)]
     varied = ", ".join(f"params.{key}: {{list: {[world[key] for world in worlds]}}}" for key in (*keys, "X"))
-    return "\n".join(["world: {gravity: [0, 0, 0]}", "params: {X: 0, " + ", ".join(f"{key}: 0" for key in keys) + "}",
-                      "bodies:", *bodies, "joints:", *joints, "forces:", *forces, f"solver: {{type: {solver}}}",
-                      f"batch: {{worlds: {len(worlds)}, vary: {{{varied}}}}}", ""])  # fmt: skip
+    return "\n".join(
+        [
+            "world: {gravity: [0, 0, 0]}",
+            "params: {X: 0, " + ", ".join(f"{key}: 0" for key in keys) + "}",
+            "bodies:",
+            *bodies,
+            "joints:",
+            *joints,
+            "forces:",
+            *forces,
+            f"solver: {{type: {solver}}}",
+            f"batch: {{worlds: {len(worlds)}, vary: {{{varied}}}}}",
+            "",
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
 def runner_of():
     @cache
     def of(solver, integrator):
-        return Runner(scene_of(solver, supported(solver, integrator)), integrator, live_device(),
-                      frozenset(("state", "energy", "body_qdd")))  # fmt: skip
+        return Runner(
+            scene_of(solver, supported(solver, integrator)),
+            integrator,
+            live_device(),
+            frozenset(("state", "energy", "body_qdd")),
+        )
 
     return of
 
@@ -253,10 +308,8 @@ def test_the_start_is_that_of_the_formula(runner_of, solver, integrator):
     for k, name in enumerate(names):
         b, w = run.model.bodies.name.index(name.replace(" ", "_")), 3 * k
         pose, twist = frames["frames/body_q"][0, w, b], frames["frames/body_qd"][0, w, b]
-        expected = ELEMENTS[name].expected(pose[:3], rot.quat_to_matrix(pose[3:]), twist[:3], twist[3:],
-                                           inertia_of(solver))  # fmt: skip
-        np.testing.assert_allclose(found[w, b], expected, atol=tolerance * np.abs(expected).max(),
-                                   rtol=0, err_msg=name)  # fmt: skip
+        expected = ELEMENTS[name].expected(pose[:3], rot.quat_to_matrix(pose[3:]), twist[:3], twist[3:], inertia_of(solver))
+        np.testing.assert_allclose(found[w, b], expected, atol=tolerance * np.abs(expected).max(), rtol=0, err_msg=name)
 
 
 @every_run
@@ -331,12 +384,15 @@ def test_efforts_of_drives_and_motions_are_there_apart(tmp_path, solver):
             _ = file.joint("idle").drive_effort
 
 
-@pytest.mark.parametrize(("sets", "labels"), [
-    (("output.quantities=[]",), ()),
-    (("output.quantities=[joint.servo.drive_power]",), ("joint.servo.drive_power",)),
-    (("output.channels=[bodies]",), ()),
-    (("output.select={include: [servo, idle]}",), ("joint.servo.drive_effort",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sets", "labels"),
+    [
+        (("output.quantities=[]",), ()),
+        (("output.quantities=[joint.servo.drive_power]",), ("joint.servo.drive_power",)),
+        (("output.channels=[bodies]",), ()),
+        (("output.select={include: [servo, idle]}",), ("joint.servo.drive_effort",)),
+    ],
+)
 def test_a_scene_may_leave_them_out(tmp_path, sets, labels):
     with run(tmp_path, *sets) as file:
         assert tuple(file.quantities) == labels

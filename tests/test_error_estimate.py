@@ -35,10 +35,12 @@ MOST_BYTES = 200e6  # of a process, however large the files are
 FACTOR = 2.0  # what is asked of an estimate
 SOLVERS = {kind.model_fields["type"].annotation: kind for kind in get_args(get_args(SolverSpec)[0])}
 QUICK = ("rk4",)  # others compile kernels that few tests need
-CASES = [pytest.param(get_args(word)[0], name, id=f"{get_args(word)[0]}-{name}",
-                      marks=() if name in QUICK else pytest.mark.slow)
-         for word, kind in SOLVERS.items()
-         for name in get_args(kind.model_fields["integrator"].annotation) if name != "auto"]  # fmt: skip
+CASES = [
+    pytest.param(get_args(word)[0], name, id=f"{get_args(word)[0]}-{name}", marks=() if name in QUICK else pytest.mark.slow)
+    for word, kind in SOLVERS.items()
+    for name in get_args(kind.model_fields["integrator"].annotation)
+    if name != "auto"
+]
 
 # Free bodies, so that all solvers know them and none of their stiffness shows: a mass on a spring, one that is thrown, a
 # spinning one. Two worlds.
@@ -131,7 +133,7 @@ def test_estimate_is_within_a_factor_of_two_of_closed_forms(estimated, solver, i
         ("body.position", "m"): np.maximum(abs(place[:, :, 0, 0] - x), abs(place[:, :, 1, 2] - fall)).max(axis=0),
         ("body.velocity", "m/s"): np.maximum(abs(speed[:, :, 0, 0] - v), abs(speed[:, :, 1, 2] - falling)).max(axis=0),
         ("body.orientation", "rad"): turn_errors(place[:, :, 1, 3:], 3 * time),
-    }  # fmt: skip
+    }
     columns = columns_of(found)
     told = 0
     for key, true in errors.items():
@@ -157,8 +159,10 @@ def turn_errors(quaternions, angle):
     return 2 * np.minimum(*lengths).max(axis=0)
 
 
-@pytest.mark.parametrize("integrator", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
-                                        for name in ("semi_implicit", "implicit", "rk4")])  # fmt: skip
+@pytest.mark.parametrize(
+    "integrator",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in ("semi_implicit", "implicit", "rk4")],
+)
 def test_estimate_of_joints_is_within_a_factor_of_two(estimated, command, integrator):
     """The truth is a run at a thirty-second of the step, in fourth order."""
     found, _, _ = estimated(PENDULUM, "--set", f"solver.integrator={integrator}")
@@ -265,8 +269,10 @@ def test_a_run_that_had_ended_gets_an_estimate_with_resume(made, command, tmp_pa
     assert differing(committed("plain.h5"), committed(made / "out.h5")) == []
     with package.open("plain.h5") as run, package.open(made / "out.h5") as other:
         found, same = run.error_estimate, other.error_estimate
-    assert all(np.array_equal(getattr(found, name), getattr(same, name), equal_nan=name in ("error", "order"))
-               for name in vars(found))  # fmt: skip
+    assert all(
+        np.array_equal(getattr(found, name), getattr(same, name), equal_nan=name in ("error", "order"))
+        for name in vars(found)
+    )
     said = json.loads(done.out)["error_estimate"]
     for k, one in enumerate(said["channels"]):
         assert (one["channel"], one["unit"]) == (found.channel[k], found.unit[k])
@@ -299,9 +305,12 @@ def test_the_wanted_step_reaches_the_wanted_error(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "text"),
-    [(["--wanted", "1e-6"], "it goes with --error-estimate"), (["--error-estimate", "--wanted", "0"], "above 0"),
-     (["--error-estimate", "--set", "output.channels=[]"], "compares frames")],
-)  # fmt: skip
+    [
+        (["--wanted", "1e-6"], "it goes with --error-estimate"),
+        (["--error-estimate", "--wanted", "0"], "above 0"),
+        (["--error-estimate", "--set", "output.channels=[]"], "compares frames"),
+    ],
+)
 def test_wrong_usage_is_refused_before_a_file_is_made(command, tmp_path, words, text):
     (tmp_path / "scene.yaml").write_text(PENDULUM)
     done = command("run", "scene.yaml", *words)
@@ -328,8 +337,19 @@ def test_a_dry_run_counts_the_steps(command, tmp_path):
 
 def test_ctrl_c_keeps_the_run_and_leaves_nothing_else(tmp_path):
     (tmp_path / "scene.yaml").write_text(PENDULUM)
-    words = ("run", "scene.yaml", "--error-estimate", "-o", "out.h5", "--duration", "400", "--dt", "1e-3",
-             "--set", "output.every=0.1")  # fmt: skip
+    words = (
+        "run",
+        "scene.yaml",
+        "--error-estimate",
+        "-o",
+        "out.h5",
+        "--duration",
+        "400",
+        "--dt",
+        "1e-3",
+        "--set",
+        "output.every=0.1",
+    )
     process = start(*words, cwd=tmp_path)
     folder = tmp_path / ".out.h5.estimate"
     while not (folder / "2.h5").exists():
@@ -379,12 +399,16 @@ def test_large_files_are_read_in_little_memory(tmp_path):
     paths = [tmp_path / f"{k}.h5" for k in range(3)]
     for k, path in enumerate(paths):
         write_many(path, 200_000, 1 + 1e-3 / 2**k)
-    code = (f"import simcli; from simcli.analysis.diff.error_of_step import estimate_error; "
-            f"found = estimate_error([simcli.open(path) for path in {list(map(str, paths))}], [], 'rk4', 1e-3); "
-            f"print(found.order[0, 0])")  # fmt: skip
+    code = (
+        f"import simcli; from simcli.analysis.diff.error_of_step import estimate_error; "
+        f"found = estimate_error([simcli.open(path) for path in {list(map(str, paths))}], [], 'rk4', 1e-3); "
+        f"print(found.order[0, 0])"
+    )
     # A process counts as large as the one that started it was, so that a small one stands between.
-    peak = ("import resource, subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True); "
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)")  # fmt: skip
+    peak = (
+        "import resource, subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+    )
     said = python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {peak!r}, {code!r}], check=True)")
     order, most = map(float, said.split())
     assert order == pytest.approx(1, abs=1e-6)
@@ -424,8 +448,9 @@ def test_wanted_steps_are_parts_with_few_digits():
 WITHIN = 0.2  # what is asked of an estimate, relative
 ROD = "{mass: 1, com: [0.1, 0, 0], inertia: {diag: [1, 1, 1]}}"
 PIN = f"bodies: {{rod: {ROD}}}\njoints: {{pin: {{type: revolute, parent: world, child: rod, axis: [0, 1, 0]}}}}\n"
-ESTIMATE_FREE = "bodies:\n" + "".join(f"  b{k}: {{pose: {{xyz: [0, 0, {k}]}}, mass: 1, inertia: {{diag: [1, 1, 1]}}}}\n"
-                             for k in range(400))  # fmt: skip
+ESTIMATE_FREE = "bodies:\n" + "".join(
+    f"  b{k}: {{pose: {{xyz: [0, 0, {k}]}}, mass: 1, inertia: {{diag: [1, 1, 1]}}}}\n" for k in range(400)
+)
 ESTIMATE_BALL = "shapes: {s: {type: sphere, radius: 0.1, density: 900}}"
 SPHERES = "bodies:\n" + "".join(f"  s{k}: {{pose: {{xyz: [{k}, 0, 0.11]}}, {ESTIMATE_BALL}}}\n" for k in range(8))
 SPHERES += "world: {shapes: {ground: {type: plane}}}\n"
@@ -437,16 +462,18 @@ OUTPUT = "output: {every: 0.01, channels: [state, energy, reactions]}\n"
 SCENES = {
     "frames": PIN + "solver: {type: generalized, integrator: rk4}\nrun: {duration: 2}\noutput: {every: 0.01}\n",
     "worlds": PIN + "solver: {type: generalized, integrator: rk4}\nrun: {duration: 0.5}\noutput: {every: 0.01}\n"
-              "batch: {worlds: 500, vary: {bodies.rod.mass: {uniform: [1, 2]}}}\n",
+    "batch: {worlds: 500, vary: {bodies.rod.mass: {uniform: [1, 2]}}}\n",
     "bodies": ESTIMATE_FREE + "solver: {type: generalized, integrator: rk4}\nrun: {duration: 0.03}\noutput: {every: 0.01}\n",
     "maximal": PIN + "solver: {type: maximal}\nrun: {duration: 0.5}\n" + OUTPUT,
     "contact": SPHERES + "solver: {type: generalized}\nrun: {duration: 0.3}\noutput: {every: 0.01}\n",
     "affine contact": GRID + "solver: {type: affine, dt: 0.01}\nrun: {duration: 0.03}\noutput: {every: 0.01}\n",
     "affine": PIN + "solver: {type: affine}\nrun: {duration: 0.3}\n" + OUTPUT,
-}  # fmt: skip
+}
 # A process counts as large as the one that started it was, so that a small one stands between.
-PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)")  # [B]
+PEAK = (
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+)  # [B]
 ESTIMATE_QUICK = ("frames", "worlds")  # the others compile kernels of their own
 
 

@@ -40,8 +40,9 @@ def swung(x, v, t, k, force):
     return rest + (x - rest) * c + v / w * s, v * c - (x - rest) * w * s
 
 
-@pytest.mark.parametrize("integrator", [
-    one if one == "rk4" else pytest.param(one, marks=pytest.mark.slow) for one in STAGES])  # fmt: skip
+@pytest.mark.parametrize(
+    "integrator", [one if one == "rk4" else pytest.param(one, marks=pytest.mark.slow) for one in STAGES]
+)
 def test_a_changed_spring_swings_as_in_closed_form(integrator, device):
     """Place and energy ledger at the integrator's order, across the jump of stored energy."""
     errors, drifts, inputs = [], [], []
@@ -164,22 +165,34 @@ def test_a_cut_joint_lets_go(device):
     assert abs(twist[15, 4]) > 2.0
 
 
-@pytest.mark.parametrize(("at", "dt", "step"), [
-    (0.0, 1e-3, 0), (0.003, 1e-3, 3), (0.0030000000005, 1e-3, 3), (0.0030001, 1e-3, 4), (0.0029, 1e-3, 3),
-    (0.7, 0.1, 7), (1e-12, 1e-3, 0), (2.9999999999, 1e-3, 3000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("at", "dt", "step"),
+    [
+        (0.0, 1e-3, 0),
+        (0.003, 1e-3, 3),
+        (0.0030000000005, 1e-3, 3),
+        (0.0030001, 1e-3, 4),
+        (0.0029, 1e-3, 3),
+        (0.7, 0.1, 7),
+        (1e-12, 1e-3, 0),
+        (2.9999999999, 1e-3, 3000),
+    ],
+)
 def test_first_step(at, dt, step):
     assert first_step(at, dt) == step
 
 
 def test_events_at_the_start_at_once_and_after_the_end(device):
-    text = SPRING.replace("run: {duration: 2}", "run: {duration: 0.02}").partition("events:")[0] + """
+    text = (
+        SPRING.replace("run: {duration: 2}", "run: {duration: 0.02}").partition("events:")[0]
+        + """
 events:
   - {at: 0.01, set: {joints.rail.damping: 5}}
   - {at: 0, set: {forces.cord.stiffness: 10}}
   - {at: 0.01, set: {joints.rail.damping: 6, forces.cord.damping: 1}}
   - {at: 0.02, set: {joints.rail.damping: 7}}
 """
+    )
     run = EventRun(text, device, steps=10, frames=2)
     assert [phase.step for phase in run.phases] == [0, 10]
     assert run.phases[0].model.springs.stiffness.tolist() == [[10.0]]
@@ -187,8 +200,10 @@ events:
     assert run.phases[1].model.springs.stiffness.tolist() == [[10.0]]
     _, events = run()
     assert [(event.step, event.text) for event in events] == [
-        (0, "forces.cord.stiffness = 10"), (10, "joints.rail.damping = 5"),
-        (10, "joints.rail.damping = 6; forces.cord.damping = 1")]  # fmt: skip
+        (0, "forces.cord.stiffness = 10"),
+        (10, "joints.rail.damping = 5"),
+        (10, "joints.rail.damping = 6; forces.cord.damping = 1"),
+    ]
 
 
 BATCH = with_event("simcli: 1\n" + WIRED, {"joints.rail.damping": 4.0, "forces.cord.stiffness": 9.0}, 0.0235)
@@ -199,8 +214,12 @@ VARY = ["--worlds", 5, "--vary", "forces.cord.stiffness=uniform(20, 60)", "--var
 def test_worlds_and_threads_meet_events_alike(tmp_path):
     (tmp_path / "s.yaml").write_text(BATCH)
     base = ["run", "s.yaml", *VARY, "-q"]
-    commands = [[*base, "-o", "all.h5"], [*base, "-o", "one.h5", "--threads", 1], [*base, "-o", "w3.h5", "--world", 3],
-                ["run", "s.yaml", "-o", "own.h5", "-q"]]  # fmt: skip
+    commands = [
+        [*base, "-o", "all.h5"],
+        [*base, "-o", "one.h5", "--threads", 1],
+        [*base, "-o", "w3.h5", "--world", 3],
+        ["run", "s.yaml", "-o", "own.h5", "-q"],
+    ]
     for code, talk in run_many(commands, tmp_path):
         assert code == 0, talk
     rows = {name: committed(tmp_path / f"{name}.h5") for name in ("all", "one", "w3")}
@@ -224,8 +243,9 @@ events:
 """
 
 
-@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow) for one in (
-    "maximal", "natural"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow) for one in ("maximal", "natural"))]
+)
 def test_a_ball_falls_through_a_floor_whose_contact_ends(solver, device):
     """It lies still until then, and falls freely from there, up to g t dt of a first-order step."""
     document = scene(DROP.replace("SOLVER", "natural, integrator: moreau" if solver == "natural" else solver))
@@ -278,20 +298,43 @@ def test_barriers_begin_and_end_with_events(device):
 
 
 REFUSED = {
-    "solver.dt: 1e-4": "SC316", "run.duration: 2": "SC316", "output.every: 0.1": "SC316", "batch.worlds: 3": "SC316",
-    "bodies.arm.mass: 2": "SC316", "bodies.arm.pose.xyz: [0, 0, 0]": "SC316", "joints.rail.q: 0.3": "SC316",
-    "joints.rail.type: revolute": "SC316", "joints.rail.axis: [0, 1, 0]": "SC316", "joints.rail.parent: arm": "SC316",
-    "joints.rail.drive.mode: velocity": "SC316", "joints.rail.init_angle: 0.1": "SC316", "params.k: 3": "SC316",
-    "initial.joint_q.rail: 1": "SC303", "forces.cord.type: wrench": "SC316", "forces.push.frame: body": "SC316",
-    "forces.push.body: arm": "SC316", "signals.wave: {sine: {amplitude: 1, frequency: 1}}": "SC316",
-    "signals.hops.table.interpolate: cubic": "SC316", "forces.wag.value: 3": "SC316",
-    "forces.spin.value: $wave": "SC316", "world.shapes: {}": "SC316", "joints.rail.limits: [0, 1]": "SC303",
-    "joints.nobody.damping: 1": "SC303", "joints.rail.limit.lower: 1": "SC303", "joints.rail.damping: true": "SC203",
-    "joints.rail.damping: -1": "SC231", "joints.rail.damping: 3 kg": "SC213", "forces.cord.slack: 1": "SC203",
-    "forces.push.force: [1, 2]": "SC205", "joints.rail.damping: [1, 2]": "SC205",
-    "joints.rail.driving: {aim_distance: 1}": "SC501", "signals.hops.table.value: [1, 2]": "SC205",
-    "signals.hops.table.time[1]: 7": "SC232", "joints.rail.compliance: 1e-6": "SC501", "": "SC205",
-}  # fmt: skip
+    "solver.dt: 1e-4": "SC316",
+    "run.duration: 2": "SC316",
+    "output.every: 0.1": "SC316",
+    "batch.worlds: 3": "SC316",
+    "bodies.arm.mass: 2": "SC316",
+    "bodies.arm.pose.xyz: [0, 0, 0]": "SC316",
+    "joints.rail.q: 0.3": "SC316",
+    "joints.rail.type: revolute": "SC316",
+    "joints.rail.axis: [0, 1, 0]": "SC316",
+    "joints.rail.parent: arm": "SC316",
+    "joints.rail.drive.mode: velocity": "SC316",
+    "joints.rail.init_angle: 0.1": "SC316",
+    "params.k: 3": "SC316",
+    "initial.joint_q.rail: 1": "SC303",
+    "forces.cord.type: wrench": "SC316",
+    "forces.push.frame: body": "SC316",
+    "forces.push.body: arm": "SC316",
+    "signals.wave: {sine: {amplitude: 1, frequency: 1}}": "SC316",
+    "signals.hops.table.interpolate: cubic": "SC316",
+    "forces.wag.value: 3": "SC316",
+    "forces.spin.value: $wave": "SC316",
+    "world.shapes: {}": "SC316",
+    "joints.rail.limits: [0, 1]": "SC303",
+    "joints.nobody.damping: 1": "SC303",
+    "joints.rail.limit.lower: 1": "SC303",
+    "joints.rail.damping: true": "SC203",
+    "joints.rail.damping: -1": "SC231",
+    "joints.rail.damping: 3 kg": "SC213",
+    "forces.cord.slack: 1": "SC203",
+    "forces.push.force: [1, 2]": "SC205",
+    "joints.rail.damping: [1, 2]": "SC205",
+    "joints.rail.driving: {aim_distance: 1}": "SC501",
+    "signals.hops.table.value: [1, 2]": "SC205",
+    "signals.hops.table.time[1]: 7": "SC232",
+    "joints.rail.compliance: 1e-6": "SC501",
+    "": "SC205",
+}
 
 
 @pytest.mark.parametrize("change", REFUSED)
@@ -334,9 +377,16 @@ def many_events(n):
             value = float(rng.uniform(0.5, 2.0))
         t += 1e-3
         entries.append(f"  - {{at: {t:.4f}, set: {json.dumps({path: value})}}}")
-    more = ({"forces.push.force": [1, 2, 3]}, {"forces.push.force[0]": 9}, {"forces.push.force": [4, 5, 6]},
-            {"signals.hops.table.time": [0, 0.03, 0.04]}, {"joints.rail.friction": 0.0}, {"joints.rail.friction": 1.5},
-            {"joints.rail.limit": [-1, 1]}, {"joints.rail.limit": [-1, 0.5]})  # fmt: skip
+    more = (
+        {"forces.push.force": [1, 2, 3]},
+        {"forces.push.force[0]": 9},
+        {"forces.push.force": [4, 5, 6]},
+        {"signals.hops.table.time": [0, 0.03, 0.04]},
+        {"joints.rail.friction": 0.0},
+        {"joints.rail.friction": 1.5},
+        {"joints.rail.limit": [-1, 1]},
+        {"joints.rail.limit": [-1, 0.5]},
+    )
     for k, change in enumerate(more):
         entries.append(f"  - {{at: {t + 1e-3 * (k + 1):.4f}, set: {json.dumps(change)}}}")
     return "events:\n" + "\n".join(entries) + "\n"
@@ -444,8 +494,9 @@ def calls_of_an_event(device, n_events=10, n_worlds=1, more=""):
 
 def test_the_tables_of_an_event_are_laid_out_in_as_many_calls_whatever_is_there(device):
     """Of thousands of events each takes no time for worlds, other events, and what no event changes."""
-    cords = "".join(f"  c{k}: {{type: spring, a: {{world: [-2, {k}, 0]}}, b: m/hook, stiffness: 5, rest_length: 2}}\n"
-                    for k in range(20))  # fmt: skip
+    cords = "".join(
+        f"  c{k}: {{type: spring, a: {{world: [-2, {k}, 0]}}, b: m/hook, stiffness: 5, rest_length: 2}}\n" for k in range(20)
+    )
     alone = calls_of_an_event(device)
     assert alone > 0
     assert calls_of_an_event(device, n_worlds=1000) == alone

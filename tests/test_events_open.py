@@ -23,7 +23,7 @@ from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import document_of_text, resolve
 
-pytestmark = pytest.mark.usefixtures('packs_of_two')
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 
 NO_SWITCH = (("natural", "generalized_alpha"),)  # which refuses events of this kind by name
 ARM = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}}
@@ -33,10 +33,18 @@ GAPS = [0.0, 1e-7, 1e-5, 0.4]  # [rad], of the worlds; 1e-5 is closed in float32
 def two_arms(**more) -> dict:
     """Two arms at rest, at an angle to each other."""
     hinge = {"type": "revolute", "axis": [0, 1, 0]}
-    return {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": {"a": ARM, "b": {"pose": {"xyz": [1, 0, 0]}, **ARM}},
-            "joints": {"p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
-                       "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]}},
-            "run": {"duration": 0.02}, "output": {"every": 0.01, "channels": ["state", "energy"]}, **more}  # fmt: skip
+    return {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": {"a": ARM, "b": {"pose": {"xyz": [1, 0, 0]}, **ARM}},
+        "joints": {
+            "p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
+            "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]},
+        },
+        "run": {"duration": 0.02},
+        "output": {"every": 0.01, "channels": ["state", "energy"]},
+        **more,
+    }
 
 
 def run(folder, scene: dict, *more: str):
@@ -47,8 +55,10 @@ def run(folder, scene: dict, *more: str):
 
 def switched(solver: str, integrator: str) -> dict:
     """A scene in whose worlds an event welds the arms, which are apart by GAPS."""
-    scene = two_arms(events=[{"at": 0.01, "set": {"joints.w.enabled": True}}],
-                     solver={"type": solver, "integrator": integrator, "dt": 1e-3})  # fmt: skip
+    scene = two_arms(
+        events=[{"at": 0.01, "set": {"joints.w.enabled": True}}],
+        solver={"type": solver, "integrator": integrator, "dt": 1e-3},
+    )
     scene["joints"]["w"] = {"type": "fixed", "parent": "a", "child": "b", "at": [1, 0, 0], "enabled": False, "loop": True}
     scene["params"], scene["joints"]["q"]["q"] = {"gap": 0.0}, "${gap}"
     scene["batch"] = {"worlds": len(GAPS), "vary": {"params.gap": {"list": GAPS}}}
@@ -60,7 +70,8 @@ def test_open_joint_ends_its_world(tmp_path, device, solver, integrator):
     blocks = blocks_of(document_of_text(json.dumps(switched(solver, integrator)), tmp_path / "scene.json"), device)
     ends = [event for block in blocks for event in block.events if event.code != "SC606"]
     assert [(event.code, event.world, event.step, event.severity) for event in ends] == [
-        ("SC619", world, 10, 2) for world in (2, 3)]  # fmt: skip
+        ("SC619", world, 10, 2) for world in (2, 3)
+    ]
     assert ends[-1].text == "an event enables joint `w` while its frames are 0.389 m or rad apart"
     columns = columns_of(blocks)
     assert columns["diag/status"].tolist() == [[0] * 4, [0] * 4, [0, 0, Status.UNASSEMBLED, Status.UNASSEMBLED]]
@@ -72,11 +83,17 @@ TURNED = {"fixed": {}, "prismatic": {"axis": [0, 1, 0]}, "revolute": {"axis": [0
 
 def half_turns(solver: str, integrator: str, kinds: dict, **world) -> dict:
     """Pairs of arms which an event joins, by a kind each; in each world but the first another one is half a turn off."""
-    found = {"simcli": 1, "world": {"gravity": [0, 0, 0], **world}, "bodies": {}, "joints": {},
-             "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
-             "run": {"duration": 0.01}, "output": {"every": 5e-3, "channels": ["energy"]},
-             "batch": {"worlds": 1 + len(kinds), "vary": {}},
-             "events": [{"at": 5e-3, "set": {f"joints.{kind}.enabled": True for kind in kinds}}]}  # fmt: skip
+    found = {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0], **world},
+        "bodies": {},
+        "joints": {},
+        "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
+        "run": {"duration": 0.01},
+        "output": {"every": 5e-3, "channels": ["energy"]},
+        "batch": {"worlds": 1 + len(kinds), "vary": {}},
+        "events": [{"at": 5e-3, "set": {f"joints.{kind}.enabled": True for kind in kinds}}],
+    }
     hinge = {"type": "revolute", "axis": [0, 1, 0]}
     for n, (kind, more) in enumerate(kinds.items()):
         a, b, place = f"{kind}_a", f"{kind}_b", [0.4 * n, 0, 0]
@@ -96,8 +113,10 @@ def half_turns_found(tmp_path, device, scene) -> list[tuple]:
 @pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])
 def test_joints_that_are_half_a_turn_off_end_their_worlds(tmp_path, device, solver, integrator):
     """Where the products of the directions that they hold are zero as well."""
-    expected = [(n + 1, f"an event enables joint `{kind}` while its frames"[:42], pytest.approx(np.pi, abs=1e-6))
-                for n, kind in enumerate(TURNED)]  # fmt: skip
+    expected = [
+        (n + 1, f"an event enables joint `{kind}` while its frames"[:42], pytest.approx(np.pi, abs=1e-6))
+        for n, kind in enumerate(TURNED)
+    ]
     assert half_turns_found(tmp_path, device, half_turns(solver, integrator, TURNED)) == expected
 
 
@@ -139,16 +158,20 @@ def test_open_joint_is_told_by_a_run(tmp_path, precision, closed):
 
 def test_switch_is_refused_by_name(tmp_path):
     for solver, integrator in NO_SWITCH:
-        scene = two_arms(events=[{"at": 0.01, "set": {"joints.q.enabled": False}}],
-                         solver={"type": solver, "integrator": integrator, "dt": 1e-3})  # fmt: skip
+        scene = two_arms(
+            events=[{"at": 0.01, "set": {"joints.q.enabled": False}}],
+            solver={"type": solver, "integrator": integrator, "dt": 1e-3},
+        )
         assert "SC501" in run(tmp_path, scene).stderr
 
 
-SIGNALS = {"step": {"step": {"before": 0, "after": 0.4, "time": 0.01}},
-           "stairs": {"table": {"time": [0, 0.01], "value": [0, 0.4], "interpolate": "previous"}},
-           "even": {"step": {"before": 0, "after": 0, "time": 0.01}},
-           "late": {"step": {"before": 0, "after": 0.4, "time": 0.03}},
-           "flat": {"table": {"time": [0, 0.01], "value": [0, 0], "interpolate": "previous"}}}  # fmt: skip
+SIGNALS = {
+    "step": {"step": {"before": 0, "after": 0.4, "time": 0.01}},
+    "stairs": {"table": {"time": [0, 0.01], "value": [0, 0.4], "interpolate": "previous"}},
+    "even": {"step": {"before": 0, "after": 0, "time": 0.01}},
+    "late": {"step": {"before": 0, "after": 0.4, "time": 0.03}},
+    "flat": {"table": {"time": [0, 0.01], "value": [0, 0], "interpolate": "previous"}},
+}
 
 
 @pytest.mark.parametrize("solver", ["generalized", "affine"])
@@ -165,15 +188,18 @@ def test_position_that_jumps_is_refused(tmp_path, name, solver):
         assert "error[SC478]: the prescribed position of joint `q` jumps at 0.01 s" in ended.stderr + ended.stdout
 
 
-EVENTS = [({"position": 0}, {"joints.q.motion.position": 0.4}, "from 0 to 0.4 at 0.01 s"),
-          ({"position": "$path"}, {"signals.path.constant": -1}, "from 0 to -1 at 0.01 s"),
-          ({"velocity": 0}, {"joints.q.motion.velocity": 0.4}, "")]  # fmt: skip
+EVENTS = [
+    ({"position": 0}, {"joints.q.motion.position": 0.4}, "from 0 to 0.4 at 0.01 s"),
+    ({"position": "$path"}, {"signals.path.constant": -1}, "from 0 to -1 at 0.01 s"),
+    ({"velocity": 0}, {"joints.q.motion.velocity": 0.4}, ""),
+]
 
 
 @pytest.mark.parametrize(("motion", "changes", "text"), EVENTS)
 def test_event_that_moves_a_position_is_refused(tmp_path, motion, changes, text):
-    scene = two_arms(signals={"path": {"constant": 0}}, events=[{"at": 0.01, "set": changes}],
-                     solver={"type": "generalized", "dt": 1e-3})  # fmt: skip
+    scene = two_arms(
+        signals={"path": {"constant": 0}}, events=[{"at": 0.01, "set": changes}], solver={"type": "generalized", "dt": 1e-3}
+    )
     scene["joints"]["q"]["motion"] = motion
     ended = run(tmp_path, scene)
     assert ended.returncode == (3 if text else 0), ended.stderr
@@ -226,17 +252,30 @@ def written(solver):
         more = ", loop: true" if loop else f", qd: {rate}"
         first = {"turned": "[-1, 99]", "switched": "[-1, 0.05]", "stopped": "[-1, 0.1]"}.get(name, "[-1, 1]")
         more += ", enabled: false" if name == "switched" else ""
-        joints.append(f"  {name}: {{type: {kind}, parent: world, child: b_{name}, at: [0, 0, {n}], axis: {axis}, "
-                      f"limit: {first}{more}}}")  # fmt: skip
-    return "\n".join([
-        "world: {gravity: [0, 0, 0]}", f"params: {{{', '.join(params)}}}", "bodies:", *bodies, "joints:", *joints,
-        f"batch: {{worlds: {len(WORLDS)}, vary: {{{', '.join(values)}}}}}",
-        f"solver: {{type: {solver}, dt: {DT}}}", f"run: {{duration: {STEPS * DT}}}",
-        "events:", f"  - {{at: {AT * DT}, set: {{{SETS}}}}}"])  # fmt: skip
+        joints.append(
+            f"  {name}: {{type: {kind}, parent: world, child: b_{name}, at: [0, 0, {n}], axis: {axis}, "
+            f"limit: {first}{more}}}"
+        )
+    return "\n".join(
+        [
+            "world: {gravity: [0, 0, 0]}",
+            f"params: {{{', '.join(params)}}}",
+            "bodies:",
+            *bodies,
+            "joints:",
+            *joints,
+            f"batch: {{worlds: {len(WORLDS)}, vary: {{{', '.join(values)}}}}}",
+            f"solver: {{type: {solver}, dt: {DT}}}",
+            f"run: {{duration: {STEPS * DT}}}",
+            "events:",
+            f"  - {{at: {AT * DT}, set: {{{SETS}}}}}",
+        ]
+    )
 
 
-@pytest.mark.parametrize("solver", [
-    pytest.param(one, marks=pytest.mark.slow) if one in ("maximal", "natural") else one for one in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [pytest.param(one, marks=pytest.mark.slow) if one in ("maximal", "natural") else one for one in SOLVERS]
+)
 def test_a_limit_set_behind_its_coordinate_ends_the_world(solver, device):
     """In the tree, along a line, of a joint that closes a loop, after a full turn, and of one that is switched on.
 
@@ -249,7 +288,8 @@ def test_a_limit_set_behind_its_coordinate_ends_the_world(solver, device):
     blocks = [run.initial(), *(run.advance(1) for _ in range(STEPS // FRAME))]
     events = [event for block in blocks for event in block.events if event.code != "SC606"]
     assert [(event.code, event.world, event.step, event.severity) for event in events] == [
-        ("SC617", k, AT, 2) for k in range(1, len(WORLDS))]  # fmt: skip
+        ("SC617", k, AT, 2) for k in range(1, len(WORLDS))
+    ]
     for event, (name, rate) in zip(events, RATES.items(), strict=True):
         unit = "m" if name == "rod" else "rad"
         upper = {"turned": 6.4, "switched": 0.05}.get(name, SHARE)
@@ -337,7 +377,7 @@ def test_a_delay_is_that_of_a_recurrence(scene_of_delays, tmp_path):
 
 def test_loops_are_guarded_by_their_own_delays(scene_of_delays, tmp_path):
     """The gain of a loop that its delay makes unstable ends that world, and as if it were alone."""
-    sets = ["signals.late.expression=\"-400*{joint.c.qd}\"", "run.duration=0.3", "output.every=0.3"]
+    sets = ['signals.late.expression="-400*{joint.c.qd}"', "run.duration=0.3", "output.every=0.3"]
     ended = []
     for k, delays in enumerate((LATE, LATE[1:2] * 2, LATE[2:3] * 3, LATE[3:4] * 4)):
         path = tmp_path / f"{k}.h5"

@@ -21,8 +21,12 @@ from simcli.records.reading.reader import open_trajectory
 
 N_FRAMES, WORLDS, EVERY = 12, (0, 2), 5
 CHOSEN = ["--world", "0,2", "--every", str(EVERY), "-c", "joint.ball_free.q,energy.total,body.link1.position,diag.status"]
-LABELS = [*(f"joint.ball_free.q.{k}" for k in range(7)), "energy.total", *(f"body.link1.position.{c}" for c in "xyz"),
-          "diag.status"]  # fmt: skip
+LABELS = [
+    *(f"joint.ball_free.q.{k}" for k in range(7)),
+    "energy.total",
+    *(f"body.link1.position.{c}" for c in "xyz"),
+    "diag.status",
+]
 
 
 def nothing_at(columns):
@@ -156,8 +160,10 @@ def test_vtk_opens_the_series(export, path):
             assert reader.GetErrorCode() == 0
             data = reader.GetOutput()
             frame = run.time.tolist().index(float(entry["timestep"]))
-            held = {data.GetPointData().GetArrayName(k): vtk_to_numpy(data.GetPointData().GetArray(k))
-                    for k in range(data.GetPointData().GetNumberOfArrays())}  # fmt: skip
+            held = {
+                data.GetPointData().GetArrayName(k): vtk_to_numpy(data.GetPointData().GetArray(k))
+                for k in range(data.GetPointData().GetNumberOfArrays())
+            }
             words = data.GetFieldData().GetAbstractArray(0)
             words = [words.GetValue(k) for k in range(words.GetNumberOfValues())]
             if entry["name"] == "bodies":
@@ -245,7 +251,9 @@ def test_what_cannot_be_exported_is_refused(path, tmp_path, capsys, monkeypatch)
         assert said.replace("`a.", f"`{tmp_path}/a.") in err
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refused(capsys, path, "-o", tmp_path / "a.parquet") == (
-        Exit.USAGE, "error: Parquet needs pyarrow: pip install 'simcli[parquet]'\n")  # fmt: skip
+        Exit.USAGE,
+        "error: Parquet needs pyarrow: pip install 'simcli[parquet]'\n",
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -326,10 +334,15 @@ def peak_of(words):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [["slice", "--frames", "1:"], ["slice", "--select", "link0", "--frames", "::7"],
-     ["export", "-c", "body.*.*,joint.*.*", "-o", "x.npz"], ["export", "-c", "body.*.*,joint.*.*", "-o", "x.parquet"],
-     ["export", "-o", "x.csv"], ["export", "-o", "x.glb", "--every", "50"]],
-)  # fmt: skip
+    [
+        ["slice", "--frames", "1:"],
+        ["slice", "--select", "link0", "--frames", "::7"],
+        ["export", "-c", "body.*.*,joint.*.*", "-o", "x.npz"],
+        ["export", "-c", "body.*.*,joint.*.*", "-o", "x.parquet"],
+        ["export", "-o", "x.csv"],
+        ["export", "-o", "x.glb", "--every", "50"],
+    ],
+)
 def test_large_files_take_little_memory(large, tmp_path, words):
     words = [str(tmp_path / word) if word.startswith("x.") else word for word in words]
     words += [] if "-o" in words else ["-o", str(tmp_path / "x.h5")]

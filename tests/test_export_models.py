@@ -22,21 +22,51 @@ STEP, BETWEEN, END = 1e-3, 0.1, 0.2  # [s]
 SAME = 1e-8  # [m, 1] of steps of fourth order, of which quaternions of free bodies are taken in other ways
 SOFT = {"screw": 1e-5, "n_fourbar": SAME, "bricard": SAME, "slider_crank": 1e-3}  # [m, 1] loops and gears of MuJoCo
 # Laws that MuJoCo has, too: no signals, events, drag.
-TO_MJCF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "bungee", "gantry_crane", "heavy_top",
-           "pendulum_field", "puma560", "slider_pendulum", "spacecraft", "steady_top", "sweep", "tumbling_body",
-           "universal_pendulum", *SOFT)  # fmt: skip
+TO_MJCF = (
+    "double_pendulum",
+    "simple_pendulum",
+    "triple_pendulum",
+    "projectile",
+    "bungee",
+    "gantry_crane",
+    "heavy_top",
+    "pendulum_field",
+    "puma560",
+    "slider_pendulum",
+    "spacecraft",
+    "steady_top",
+    "sweep",
+    "tumbling_body",
+    "universal_pendulum",
+    *SOFT,
+)
 # Without forces, loops and inertia of drive trains, which URDF has not.
-TO_URDF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "pendulum_field", "tumbling_body",
-           "universal_pendulum")  # fmt: skip
+TO_URDF = (
+    "double_pendulum",
+    "simple_pendulum",
+    "triple_pendulum",
+    "projectile",
+    "pendulum_field",
+    "tumbling_body",
+    "universal_pendulum",
+)
 # That and springs and loops come back from MJCF.
 FROM_MJCF = (*TO_URDF, "bungee", "slider_pendulum", "n_fourbar")
-OWN = {"all_joints": JOINTS.replace("BALL", BALL_START), "all_forces": FORCES,
-       "hanging_ball": JOINTS.replace(", damping: 0.01BALL", "")}  # fmt: skip
+OWN = {
+    "all_joints": JOINTS.replace("BALL", BALL_START),
+    "all_forces": FORCES,
+    "hanging_ball": JOINTS.replace(", damping: 0.01BALL", ""),
+}
 QUICK = ("pendulum_field", "all_joints")  # others are slow, because they are many
 
 
-OVER = [f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}", f"run={{duration: {END}}}",
-        f"output={{every: {BETWEEN}, channels: [state]}}", "expect=[]", "batch={}"]  # fmt: skip
+OVER = [
+    f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}",
+    f"run={{duration: {END}}}",
+    f"output={{every: {BETWEEN}, channels: [state]}}",
+    "expect=[]",
+    "batch={}",
+]
 
 
 def document_of(name, folder):
@@ -59,8 +89,10 @@ def start_of(path, sets, axis_by_axis):
     model = build(resolve(document), document)
     q, qd = {}, {}
     for j, name in enumerate(model.joints.name):
-        own = [model.joint_q[0, slice(*model.joints.q_start[j : j + 2])].tolist(),
-               model.joint_qd[0, slice(*model.joints.qd_start[j : j + 2])].tolist()]  # fmt: skip
+        own = [
+            model.joint_q[0, slice(*model.joints.q_start[j : j + 2])].tolist(),
+            model.joint_qd[0, slice(*model.joints.qd_start[j : j + 2])].tolist(),
+        ]
         name = name.replace("/", "_")
         if axis_by_axis and len(own[0]) == len(own[1]) > 1:
             for k in range(len(own[0])):
@@ -101,8 +133,9 @@ def runs(tmp_path_factory, request):
     log = folder / "log"
     log.mkdir()
     results = run_many(commands, log)
-    assert [code for code, _ in results] == [0] * len(results), [(words, text) for words, (code, text) in
-                                                                 zip(commands, results, strict=True) if code]  # fmt: skip
+    assert [code for code, _ in results] == [0] * len(results), [
+        (words, text) for words, (code, text) in zip(commands, results, strict=True) if code
+    ]
     return folder
 
 
@@ -114,8 +147,11 @@ def frames_of(path):
         poses, com = file["frames/body_q"][:, 0], file["model/body_com"][:1]
         names = [name.decode() if isinstance(name, bytes) else name for name in file["frames/body_name"][()]]
         labels = [one.decode() if isinstance(one, bytes) else one for one in file["frames/qd_label"][()]]
-        return dict(zip(names, np.moveaxis(poses, 1, 0), strict=True)), dict(zip(names, com[0], strict=True)), dict(
-            zip(labels, file["frames/joint_qdd"][0, 0], strict=True))  # fmt: skip
+        return (
+            dict(zip(names, np.moveaxis(poses, 1, 0), strict=True)),
+            dict(zip(names, com[0], strict=True)),
+            dict(zip(labels, file["frames/joint_qdd"][0, 0], strict=True)),
+        )
 
 
 def centres(path):
@@ -226,8 +262,10 @@ def test_mujoco_lets_touch_what_the_scene_lets_touch(tmp_path):
     wanted = {frozenset((names[a], names[b])) for a, b in zip(pairs.shape_a, pairs.shape_b, strict=True)}
     assert len(wanted) > 8
     assert found == wanted
-    frictions = {frozenset(model.geom(int(k)).name for k in one.geom): (one.friction[0], one.friction[2], one.dim)
-                 for one in data.contact}  # fmt: skip
+    frictions = {
+        frozenset(model.geom(int(k)).name for k in one.geom): (one.friction[0], one.friction[2], one.dim)
+        for one in data.contact
+    }
     assert frictions[frozenset(("a_one", "b_one"))] == (0.7, 1e-5, 3)
     assert frictions[frozenset(("e_one", "rock"))] == (0.3, 0.001, 4)
 
@@ -249,7 +287,8 @@ def test_every_element_of_a_scene_is_told(tmp_path):
         assert path.read_text().splitlines()[lines["force", "wind"] - 1].startswith("  wind:")
         fates = {(entry.kind, entry.name): entry.fate for entry in report.entries}
         assert {fate for (kind, _), fate in fates.items() if kind == "force"} == (
-            {"dropped"} if suffix == ".urdf" else {"changed"})  # fmt: skip
+            {"dropped"} if suffix == ".urdf" else {"changed"}
+        )
         assert report.loses == (suffix == ".urdf")
 
 
@@ -284,7 +323,8 @@ def test_contact_that_is_off_is_off_in_mjcf_and_told_in_urdf(tmp_path):
     assert '<flag contact="disable"/>' in exported(path, ".xml").text
     told = [one for one in exported(path, ".urdf").report.entries if one.kind == "contact"]
     assert [(one.fate, one.why.partition(":")[0]) for one in told] == [
-        ("dropped", "URDF has no key that switches contact off")]  # fmt: skip
+        ("dropped", "URDF has no key that switches contact off")
+    ]
 
 
 LAYERED = """simcli: 1
@@ -320,8 +360,19 @@ def test_numbers_of_contact_that_a_format_has_not_are_dropped(tmp_path):
 def test_every_section_of_a_scene_is_thought_of():
     """A section that scenes learn to have is written, or told to be lost."""
     mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}
-    told = {"batch", "sensors", "keyframes", "events", "signals", "measure", "expect", "run", "output", "articulations",
-            "look"}  # fmt: skip
+    told = {
+        "batch",
+        "sensors",
+        "keyframes",
+        "events",
+        "signals",
+        "measure",
+        "expect",
+        "run",
+        "output",
+        "articulations",
+        "look",
+    }
     no_elements = {"simcli", "name", "description", "params", "allow_orphan_joints"}
     assert set(SceneSpec.model_fields) == mechanics | told | no_elements
 
@@ -329,9 +380,13 @@ def test_every_section_of_a_scene_is_thought_of():
 def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ring.obj").write_bytes((SCENES / "ring.obj").read_bytes())
-    Path("all.yaml").write_text(OWN["all_joints"].replace("  carriage: {",
-        "  carriage: {look: {colour: red, shapes: {ring: {type: mesh, file: ring.obj, scale: 0.5}}}, "
-        "shapes: {a: {type: capsule, radius: 0.1, length: 0.2, collide: false}}, "))  # fmt: skip
+    Path("all.yaml").write_text(
+        OWN["all_joints"].replace(
+            "  carriage: {",
+            "  carriage: {look: {colour: red, shapes: {ring: {type: mesh, file: ring.obj, scale: 0.5}}}, "
+            "shapes: {a: {type: capsule, radius: 0.1, length: 0.2, collide: false}}, ",
+        )
+    )
 
     def command(*words):
         code = run_command(["export", "all.yaml", *words], debug=False, as_json="--json" in words)
@@ -352,8 +407,12 @@ def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
     assert json.loads(said.out)["counts"]["dropped"] == 0
     assert "left/bar" in {one["name"] for one in json.loads(said.out)["elements"]}
     assert run_command(["check", "robot.urdf"], debug=False, as_json=False) == Exit.OK
-    refused = ((["-o", "robot.sdf"], "robot.sdf"), (["-o", "a.xml", "-c", "energy.total"], "leave out --channel"),
-               (["-o", "a.csv", "--strict"], "--strict is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
+    refused = (
+        (["-o", "robot.sdf"], "robot.sdf"),
+        (["-o", "a.xml", "-c", "energy.total"], "leave out --channel"),
+        (["-o", "a.csv", "--strict"], "--strict is of models"),
+        (["-o", "all.yaml"], ""),
+    )
     for words, message in refused:
         code, said = command(*words)
         assert code == Exit.USAGE

@@ -78,12 +78,19 @@ joints:
   eye: {type: ball, parent: world, child: top, at: [0, 3, 0], qd: [0.5, 1, -0.7]}
 """
 QUANTITIES = {
-    "joint.a.q": ("joint_q", 0), "joint.a.qd": ("joint_qd", 0), "joint.d.q": ("joint_q", 3), "joint.d.qd": ("joint_qd", 3),
-    "joint.eye.q[3]": ("joint_q", 7), "joint.eye.qd.2": ("joint_qd", 6), "body.rod.position.z": ("body_q", (1, 2)),
-    "body.free.orientation.1": ("body_q", (4, 4)), "body.free.velocity.0": ("body_qd", (4, 0)),
-    "bodies.top.angular_velocity.2": ("body_qd", (3, 5)), "point.rod/p.position.0": ("point/rod/p/position", 0),
+    "joint.a.q": ("joint_q", 0),
+    "joint.a.qd": ("joint_qd", 0),
+    "joint.d.q": ("joint_q", 3),
+    "joint.d.qd": ("joint_qd", 3),
+    "joint.eye.q[3]": ("joint_q", 7),
+    "joint.eye.qd.2": ("joint_qd", 6),
+    "body.rod.position.z": ("body_q", (1, 2)),
+    "body.free.orientation.1": ("body_q", (4, 4)),
+    "body.free.velocity.0": ("body_qd", (4, 0)),
+    "bodies.top.angular_velocity.2": ("body_qd", (3, 5)),
+    "point.rod/p.position.0": ("point/rod/p/position", 0),
     "point.rod/p.velocity.2": ("point/rod/p/velocity", 2),
-}  # where frames have each  # fmt: skip
+}  # where frames have each
 # Natural steps project velocities once more than a frame; affine frames show coordinates as energies see them.
 SIGHT = {"affine": 1e-12, "natural": 1e-15}
 ONCE = 1e-7  # of generalized_alpha, whose steps project velocities once where frames do so three times: what soft rows leave
@@ -91,8 +98,11 @@ ONCE = 1e-7  # of generalized_alpha, whose steps project velocities once where f
 
 @every_run
 def test_signals_see_what_a_frame_of_that_time_shows(solver, integrator):
-    text = SEEN + "forces:\n" + "".join(
-        f"  f{k}: {{type: wrench, body: free, force: [0, 0, $s{k}]}}\n" for k in range(len(QUANTITIES)))
+    text = (
+        SEEN
+        + "forces:\n"
+        + "".join(f"  f{k}: {{type: wrench, body: free, force: [0, 0, $s{k}]}}\n" for k in range(len(QUANTITIES)))
+    )
     text += "signals:\n" + "".join(f"  s{k}: {{expression: '{{{name}}}'}}\n" for k, name in enumerate(QUANTITIES))
     run = runner(text, solver, integrator)
     n = 20
@@ -116,20 +126,23 @@ FORMULAS = {
     "atan2({joint.rail.qd}, -{joint.rail.q})": lambda q, v, t: np.arctan2(v, -q),
     "sign({joint.rail.qd})*clip(10*{joint.rail.q}, -0.5, 0.25)": lambda q, v, t: np.sign(v) * np.clip(10 * q, -0.5, 0.25),
     "min({joint.rail.q}, t, 0.2) + max({joint.rail.qd}, -t, -1)/(2 + t)": lambda q, v, t: (
-        min(q, t, 0.2) + max(v, -t, -1) / (2 + t)),
+        min(q, t, 0.2) + max(v, -t, -1) / (2 + t)
+    ),
     "{signal.s0} + {signal.wave}/pi": lambda q, v, t: -(q**2) + 0.7 * np.sin(2 * np.pi * 1.5 * t) / np.pi,
     "{joint.rail.q} - ({joint.rail.q} - (t - 1))": lambda q, v, t: t - 1,
-}  # fmt: skip
+}
 WORLDS = (2.0, -3.0, 0.5, -0.25, 1.75)
 FEW_ULP = 2e-14
 
 
 def test_formulas_are_those_of_numpy_in_each_world():
-    lines = "".join(f"  s{k}: {{expression: \"{text}\"}}\n" for k, text in enumerate(FORMULAS))
+    lines = "".join(f'  s{k}: {{expression: "{text}"}}\n' for k, text in enumerate(FORMULAS))
     forces = "".join(f"  f{k}: {{type: torque, joint: rail, value: $s{k}}}\n" for k in range(len(FORMULAS)))
-    text = (f"params: {{k: 1}}\nbatch: {{worlds: {len(WORLDS)}, vary: {{params.k: {{list: {list(WORLDS)}}}}}}}\n"
-            f"{SLIDER.replace('DRIVE', '{mode: effort, target: 1}')}forces:\n{forces}signals:\n"
-            f"  wave: {{sine: {{amplitude: 0.7, frequency: 1.5}}}}\n{lines}")  # fmt: skip
+    text = (
+        f"params: {{k: 1}}\nbatch: {{worlds: {len(WORLDS)}, vary: {{params.k: {{list: {list(WORLDS)}}}}}}}\n"
+        f"{SLIDER.replace('DRIVE', '{mode: effort, target: 1}')}forces:\n{forces}signals:\n"
+        f"  wave: {{sine: {{amplitude: 0.7, frequency: 1.5}}}}\n{lines}"
+    )
     run = runner(text, "generalized", "implicit")
     for n in (1, 7):
         frames = run(H, 1, n)
@@ -159,8 +172,11 @@ def test_rate_delay_and_limits_are_a_recurrence():
 
 
 PID = {"kp": 30.0, "ki": 12.0, "kd": 4.0, "derivative_filter": 0.01}
-WINDUPS = {"none": "", "clamp": ", limits: [-2, 1.5]",
-           "back_calculation": ", limits: [-2, 1.5], anti_windup: back_calculation, tracking_time: 0.1"}  # fmt: skip
+WINDUPS = {
+    "none": "",
+    "clamp": ", limits: [-2, 1.5]",
+    "back_calculation": ", limits: [-2, 1.5], anti_windup: back_calculation, tracking_time: 0.1",
+}
 
 
 def pid_recurrence(n, every, windup):
@@ -207,9 +223,11 @@ LAG = """
 @pytest.mark.parametrize(("method", "dyntype"), [("exact", "filterexact"), ("euler", "filter")])
 def test_a_lag_is_the_activation_of_mujoco(method, dyntype):
     tau, n = 0.03, 300
-    text = (f"{FOLLOWING}signals:\n  push: {{sine: {{amplitude: 2, frequency: 3, offset: 0.5}}}}\n"
-            f"  act: {{filter: {{input: $push, time_constant: {tau}, method: {method}}}}}\n"
-            "  u: {expression: '7*{signal.act}'}\n")  # fmt: skip
+    text = (
+        f"{FOLLOWING}signals:\n  push: {{sine: {{amplitude: 2, frequency: 3, offset: 0.5}}}}\n"
+        f"  act: {{filter: {{input: $push, time_constant: {tau}, method: {method}}}}}\n"
+        "  u: {expression: '7*{signal.act}'}\n"
+    )
     found = motion(runner(text, "generalized", "semi_implicit")(H, 1, n))
     model = mujoco.MjModel.from_xml_string(LAG.format(h=H, mass=MASS, dyntype=dyntype, tau=tau))
     data = mujoco.MjData(model)
@@ -225,9 +243,11 @@ def test_a_lag_is_the_activation_of_mujoco(method, dyntype):
 def test_worlds_and_restarts_have_the_same_bytes():
     """Delay lines, integrals and lags are state: a world alone, and a run that went on, end at the same bytes."""
     values = [0.1, -0.2, 0.35, 0.05, -0.4, 0.2, 0.3]
-    text = (f"{FOLLOWING}signals:\n  u:\n    delay: {6 * H} s\n    rate: {1 / (3 * H)} Hz\n"
-            "    pid: {input: '{joint.rail.q} + {signal.lag}', target: '${aim}', kp: 9, ki: 30, kd: 1}\n"
-            "  lag: {filter: {input: '{joint.rail.qd}', time_constant: 0.02}}\n")  # fmt: skip
+    text = (
+        f"{FOLLOWING}signals:\n  u:\n    delay: {6 * H} s\n    rate: {1 / (3 * H)} Hz\n"
+        "    pid: {input: '{joint.rail.q} + {signal.lag}', target: '${aim}', kp: 9, ki: 30, kd: 1}\n"
+        "  lag: {filter: {input: '{joint.rail.qd}', time_constant: 0.02}}\n"
+    )
     whole = f"params: {{aim: 0}}\nbatch: {{worlds: 7, vary: {{params.aim: {{list: {values}}}}}}}\n{text}"
     run = runner(whole, "generalized", "implicit")
     frames = run(H, 1, 60)
@@ -257,8 +277,12 @@ models:
 instances: {left: {model: arm}, right: {model: arm, at: {xyz: [0, 1, 0]}}}
 """
     model, _ = model_of(text)
-    assert model.feedback.quantity == (("body.left/m.position", 0), ("body.right/m.position", 0),
-                                       ("joint.left/rail.q", 0), ("joint.right/rail.q", 0))  # fmt: skip
+    assert model.feedback.quantity == (
+        ("body.left/m.position", 0),
+        ("body.right/m.position", 0),
+        ("joint.left/rail.q", 0),
+        ("joint.right/rail.q", 0),
+    )
 
 
 def test_statics_do_not_ignore_feedback():
@@ -288,10 +312,16 @@ WRONG = {
     "limits of another kind": ("u: {expression: '{joint.rail.q}', limits: [-1 deg, 1]}", "SC213", "takes `$u`"),
     "a rate of a sine": ("u: {sine: {amplitude: 1, frequency: 1}, rate: 100 Hz}", "SC207", "not with `sine`"),
     "no time to track within": (
-        "u: {pid: {input: '{joint.rail.q}', limits: [-1, 1], anti_windup: back_calculation}}", "SC202", "tracking_time"),
+        "u: {pid: {input: '{joint.rail.q}', limits: [-1, 1], anti_windup: back_calculation}}",
+        "SC202",
+        "tracking_time",
+    ),
     "a time and nothing to track": ("u: {pid: {input: '{joint.rail.q}', tracking_time: 1}}", "SC207", "tracking_time"),
     "nothing that winds up": (
-        "u: {pid: {input: '{joint.rail.q}', anti_windup: back_calculation, tracking_time: 1}}", "SC202", "`limits` is"),
+        "u: {pid: {input: '{joint.rail.q}', anti_windup: back_calculation, tracking_time: 1}}",
+        "SC202",
+        "`limits` is",
+    ),
 }
 
 
@@ -373,42 +403,80 @@ DT = 1e-3
 # Brakes -g m/T qd on a mass of 1 kg, sampled once a step, once a step and late by one, and every tenth step; T the time
 # between samples. They are stable below 2 sin(pi/(4 d + 2)), d samples late. A servo does all the work that there is from
 # rest, and one holds a load.
-BRAKES = {"brake": {"expression": f"-${{brake/{DT}}}*{{joint.brake.qd}}"},
-          "late": {"expression": f"-${{late/{DT}}}*{{joint.late.qd}}", "delay": DT},
-          "slow": {"expression": f"-${{slow/{10 * DT}}}*{{joint.slow.qd}}", "rate": 0.1 / DT}}  # fmt: skip
-SERVOS = {"servo": {"expression": "900*(1 - {joint.servo.q}) - 40*{joint.servo.qd}"},
-          "load": {"expression": "900*(1 - {joint.load.q}) - 40*{joint.load.qd} + 9.81"}}  # fmt: skip
+BRAKES = {
+    "brake": {"expression": f"-${{brake/{DT}}}*{{joint.brake.qd}}"},
+    "late": {"expression": f"-${{late/{DT}}}*{{joint.late.qd}}", "delay": DT},
+    "slow": {"expression": f"-${{slow/{10 * DT}}}*{{joint.slow.qd}}", "rate": 0.1 / DT},
+}
+SERVOS = {
+    "servo": {"expression": "900*(1 - {joint.servo.q}) - 40*{joint.servo.qd}"},
+    "load": {"expression": "900*(1 - {joint.load.q}) - 40*{joint.load.qd} + 9.81"},
+}
 STABLE = {"brake": 1.2, "late": 0.5, "slow": 1.6}
 UNSTABLE = {"brake": 5.0, "late": 1.8, "slow": 2.6}
 GUARD_WORLDS = [STABLE, *({**STABLE, name: gain} for name, gain in UNSTABLE.items())]
-INTEGRATORS = [("generalized", "implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf2"),
-               *(pytest.param(*pair, marks=pytest.mark.slow) for pair in (
-                   ("generalized", "semi_implicit"), ("generalized", "rk4"), ("natural", "moreau"),
-                   ("natural", "generalized_alpha"), ("affine", "bdf1")))]  # fmt: skip
+INTEGRATORS = [
+    ("generalized", "implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "zhong06"),
+    ("affine", "bdf2"),
+    *(
+        pytest.param(*pair, marks=pytest.mark.slow)
+        for pair in (
+            ("generalized", "semi_implicit"),
+            ("generalized", "rk4"),
+            ("natural", "moreau"),
+            ("natural", "generalized_alpha"),
+            ("affine", "bdf1"),
+        )
+    ),
+]
 
 
 def sliders(laws, starts, gravity=-9.81):
     """Masses on rails, each driven by its law; those that hold loads go up and down."""
     bodies = {name: {"mass": 1, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0, k, 0]}} for k, name in enumerate(laws)}
-    joints = {name: {"type": "prismatic", "parent": "world", "child": name, "at": [0, k, 0], "qd": starts.get(name, 0.0),
-                     "axis": [0, 0, 1] if name == "load" else [1, 0, 0], "drive": {"mode": "effort", "target": f"$u_{name}"}}
-              for k, name in enumerate(laws)}  # fmt: skip
-    return {"simcli": 1, "world": {"gravity": [0, 0, gravity]}, "bodies": bodies, "joints": joints,
-            "signals": {f"u_{name}": law for name, law in laws.items()}, "output": {"every": 0.01}}  # fmt: skip
+    joints = {
+        name: {
+            "type": "prismatic",
+            "parent": "world",
+            "child": name,
+            "at": [0, k, 0],
+            "qd": starts.get(name, 0.0),
+            "axis": [0, 0, 1] if name == "load" else [1, 0, 0],
+            "drive": {"mode": "effort", "target": f"$u_{name}"},
+        }
+        for k, name in enumerate(laws)
+    }
+    return {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, gravity]},
+        "bodies": bodies,
+        "joints": joints,
+        "signals": {f"u_{name}": law for name, law in laws.items()},
+        "output": {"every": 0.01},
+    }
 
 
 @pytest.mark.parametrize(("solver", "integrator"), INTEGRATORS)
 def test_brakes_that_drive_end_and_servos_stand(solver, integrator, tmp_path):
     content = sliders({**BRAKES, **SERVOS}, dict.fromkeys(BRAKES, 1.0))
-    content |= {"params": STABLE, "solver": {"type": solver, "integrator": integrator, "dt": DT}, "run": {"duration": 1.0},
-                "batch": {"worlds": 4, "vary": {f"params.{name}": {"list": [world[name] for world in GUARD_WORLDS]}
-                                                for name in STABLE}}}  # fmt: skip
+    content |= {
+        "params": STABLE,
+        "solver": {"type": solver, "integrator": integrator, "dt": DT},
+        "run": {"duration": 1.0},
+        "batch": {
+            "worlds": 4,
+            "vary": {f"params.{name}": {"list": [world[name] for world in GUARD_WORLDS]} for name in STABLE},
+        },
+    }
     code, seen = run(tmp_path, f"{solver}-{integrator}", content)
     assert code == 4
     assert seen.diag.status[-1].tolist() == [Status.OK, *[Status.LOOP_LOST] * 3]
     ended = {event.world: event for event in seen.events if event.severity == 2}
     assert {world: (event.code, seen.bodies[event.body]) for world, event in ended.items()} == {
-        k: ("SC625", name) for k, name in enumerate(UNSTABLE, 1)}  # fmt: skip
+        k: ("SC625", name) for k, name in enumerate(UNSTABLE, 1)
+    }
     for name in SERVOS:
         assert seen.joint(name).q[-1, 0, 0] == pytest.approx(1.0, abs=1e-5)
     speeds = np.array([np.nanmax(np.abs(seen.joint(name).qd[:, k, 0])) for k, name in enumerate(UNSTABLE, 1)])
@@ -417,12 +485,18 @@ def test_brakes_that_drive_end_and_servos_stand(solver, integrator, tmp_path):
 
 def test_a_spring_that_is_sampled_ends_where_it_has_swung_up(tmp_path):
     """-k q held for a step swings wider by exp(w^2 h/4 t); a servo that oscillates, and a slow chirp of it, stand."""
-    laws = {"spring": {"expression": "-${stiff}*{joint.spring.q}"},
-            "servo": {"expression": "4000*({signal.chirp} - {joint.servo.q}) - 80*{joint.servo.qd}"}}  # fmt: skip
+    laws = {
+        "spring": {"expression": "-${stiff}*{joint.spring.q}"},
+        "servo": {"expression": "4000*({signal.chirp} - {joint.servo.q}) - 80*{joint.servo.qd}"},
+    }
     content = sliders(laws, {"spring": 1.0}, 0.0)
     content["signals"]["chirp"] = {"expression": "0.3*sin(2*pi*(0.2 + 0.5*t)*t)"}
-    content |= {"params": {"stiff": 100.0}, "solver": {"type": "generalized", "integrator": "implicit", "dt": DT},
-                "run": {"duration": 4.0}, "batch": {"worlds": 2, "vary": {"params.stiff": {"list": [100.0, 1e4]}}}}
+    content |= {
+        "params": {"stiff": 100.0},
+        "solver": {"type": "generalized", "integrator": "implicit", "dt": DT},
+        "run": {"duration": 4.0},
+        "batch": {"worlds": 2, "vary": {"params.stiff": {"list": [100.0, 1e4]}}},
+    }
     code, seen = run(tmp_path, "spring", content)
     assert code == 4
     assert seen.diag.status[-1].tolist() == [Status.OK, Status.LOOP_LOST]

@@ -96,10 +96,12 @@ batch: {{worlds: 4}}
 def test_addresses_are_loaded_once_and_guards_go():
     lines = finished_text(FUNCTION).split("\n")
     body = lines[lines.index("allocs:") :]
-    assert body[1:5] == ["  %arguments.at = bitcast %struct.RuntimeContext.7* %0 to " + LISTS + "**",
-                         f"  %arguments = load {LISTS}*, {LISTS}** %arguments.at, align 8",
-                         f"  %array.0.at = getelementptr {LISTS}, {LISTS}* %arguments, i64 0, i32 0, i32 1",
-                         "  %array.0 = load double*, double** %array.0.at, align 8"]  # fmt: skip
+    assert body[1:5] == [
+        "  %arguments.at = bitcast %struct.RuntimeContext.7* %0 to " + LISTS + "**",
+        f"  %arguments = load {LISTS}*, {LISTS}** %arguments.at, align 8",
+        f"  %array.0.at = getelementptr {LISTS}, {LISTS}* %arguments, i64 0, i32 0, i32 1",
+        "  %array.0 = load double*, double** %array.0.at, align 8",
+    ]
     assert "  %7 = bitcast double* %array.0 to <4 x double>*" in body
     assert "  %9 = bitcast double* %array.0 to double*" in body
     assert "  br label %after" in body[body.index(f"  %10 = icmp ugt i32 %8, {UNREACHED}") + 1]
@@ -405,7 +407,9 @@ def test_what_measures_cost_is_said():
     words = [sys.executable, str(PEERS.with_name("measures.py")), "--turns", "1", "--steps", "20"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
     assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [
-        "no frames between start and end", "states at each tenth step"]  # fmt: skip
+        "no frames between start and end",
+        "states at each tenth step",
+    ]
 
 
 @pytest.mark.parametrize(("fraction", "steps"), [(1.0, 100), (0.25, 25), (0.001, 1)])

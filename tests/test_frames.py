@@ -143,13 +143,24 @@ MISTAKES = {
     "a circle of frames": ("bodies:\n  a: {BODY, frames: {u: v, v: {in: u}}}\n", 3, "circle"),
     "no such body": ("bodies:\n  a: {BODY}\n  b: {pose: {in: aa/tip}, BODY}\n", 4, "no body or frame"),
     "no such frame": ("bodies:\n  a: {BODY, frames: {tip: {}}}\n  b: {pose: a/tap, BODY}\n", 4, "no frame `tap`"),
-    "frame of another body": ("bodies:\n  a: {BODY, frames: {tip: {}}}\n  b:\n    BODIES\n    frames:\n      u: a/tip\n", 9,
-                              "no frame of `b`"),
-    "frame of the other side": ("bodies:\n  a: {BODY, frames: {tip: {}}}\n  b: {BODY}\njoints:\n  j: {type: fixed,\n"
-                                "    parent: a, child: b, child_frame: tip}\n", 7, "`b` has no frame `tip`"),
-    "a pose that follows": ("bodies:\n  a: {BODY, frames: {tip: {}}}\n  b: {pose: a/tip, BODY}\njoints:\n"
-                            "  j: {type: revolute, parent: world, child: a, parent_frame: {}}\n", 4, "follows from a joint"),
-}  # fmt: skip
+    "frame of another body": (
+        "bodies:\n  a: {BODY, frames: {tip: {}}}\n  b:\n    BODIES\n    frames:\n      u: a/tip\n",
+        9,
+        "no frame of `b`",
+    ),
+    "frame of the other side": (
+        "bodies:\n  a: {BODY, frames: {tip: {}}}\n  b: {BODY}\njoints:\n  j: {type: fixed,\n"
+        "    parent: a, child: b, child_frame: tip}\n",
+        7,
+        "`b` has no frame `tip`",
+    ),
+    "a pose that follows": (
+        "bodies:\n  a: {BODY, frames: {tip: {}}}\n  b: {pose: a/tip, BODY}\njoints:\n"
+        "  j: {type: revolute, parent: world, child: a, parent_frame: {}}\n",
+        4,
+        "follows from a joint",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -192,8 +203,9 @@ def frames(kind, integrator, device):
     model, options = model_of(f"{SCENE}solver: {{type: {kind}, dt: {H}, integrator: {integrator}}}\n")
     solver = SOLVERS[kind](model, options, RunPlan(H, 1, N, frozenset(("bodies", "body_qdd"))), device)
     found = [solver.initial().columns, solver.advance(N).columns]
-    velocity, acceleration, status = (np.concatenate([part[name][:, 0] for part in found])
-                                      for name in ("frames/body_qd", "frames/body_qdd", "diag/status"))  # fmt: skip
+    velocity, acceleration, status = (
+        np.concatenate([part[name][:, 0] for part in found]) for name in ("frames/body_qd", "frames/body_qdd", "diag/status")
+    )
     assert status.max() == 0
     return velocity, acceleration
 
@@ -224,8 +236,9 @@ def test_every_channel_of_the_file_is_offered():
     assert set(get_args(offered)) == set(CHANNELS) >= set(PARTS)
 
 
-@pytest.mark.parametrize(("kind", "integrator"), [
-    pytest.param(*one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in MODES])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "integrator"), [pytest.param(*one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in MODES]
+)
 def test_accelerations_are_the_rates_of_velocities(wanted, kind, integrator, device_of_module):
     _, found = frames(kind, integrator, device_of_module)
     first = FIRST.get(kind, 1)
@@ -254,18 +267,23 @@ def chains(loops: bool) -> str:
     bodies, joints = [], []
     for k, (name, words) in enumerate(JOINTS.items()):
         place = f"{{xyz: [0, {3 * k}, 0]}}"
-        bodies += [f"  a_{name}: {{mass: 1, inertia: {{diag: [0.1, 0.12, 0.15]}}, pose: {place}}}",
-                   f"  b_{name}: {{mass: 0.5, inertia: {{diag: [0.1, 0.05, 0.08]}}, com: [0.1, 0.2, 0], pose: {place}}}"]
+        bodies += [
+            f"  a_{name}: {{mass: 1, inertia: {{diag: [0.1, 0.12, 0.15]}}, pose: {place}}}",
+            f"  b_{name}: {{mass: 0.5, inertia: {{diag: [0.1, 0.05, 0.08]}}, com: [0.1, 0.2, 0], pose: {place}}}",
+        ]
         at = f"at: [0.4, {3 * k}, 0.1]"
-        joints += [f"  pin_{name}: {{type: revolute, parent: world, child: a_{name}, {at}, axis: [1, 2, 0]}}",
-                   f"  {name}: {{{words}, parent: a_{name}, child: b_{name}, at: [-0.3, {3 * k}, 0.2],"
-                   f" loop: {str(loops).lower()}}}"]  # fmt: skip
+        joints += [
+            f"  pin_{name}: {{type: revolute, parent: world, child: a_{name}, {at}, axis: [1, 2, 0]}}",
+            f"  {name}: {{{words}, parent: a_{name}, child: b_{name}, at: [-0.3, {3 * k}, 0.2],"
+            f" loop: {str(loops).lower()}}}",
+        ]
     return "\n".join(("bodies:", *bodies, "joints:", *joints, ""))
 
 
 def accelerations(text, kind, integrator, device, h):
-    runner = Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, device,
-                    frozenset(("joints",)))  # fmt: skip
+    runner = Runner(
+        f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, device, frozenset(("joints",))
+    )
     frames = runner(h, round(0.4 / h), 1)
     assert frames["diag/status"].max() == 0
     model = runner.model
@@ -282,10 +300,17 @@ def tree():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "integrator", "loops", "bound"), [
-    ("generalized", "rk4", True, LOOSE), ("generalized", "implicit", True, LOOSE),
-    ("generalized", "semi_implicit", True, ONE_STEP), ("maximal", "semi_implicit", False, ONE_STEP),
-    ("natural", "zhong06", False, LOOSE), ("natural", "moreau", False, ONE_STEP)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "integrator", "loops", "bound"),
+    [
+        ("generalized", "rk4", True, LOOSE),
+        ("generalized", "implicit", True, LOOSE),
+        ("generalized", "semi_implicit", True, ONE_STEP),
+        ("maximal", "semi_implicit", False, ONE_STEP),
+        ("natural", "zhong06", False, LOOSE),
+        ("natural", "moreau", False, ONE_STEP),
+    ],
+)
 def test_accelerations_of_joints_outside_trees_are_those_of_the_tree(tree, device, kind, integrator, loops, bound):
     found = accelerations(chains(loops), kind, integrator, device, 2e-4)
     assert (np.abs(tree[0]) > 0.1).sum() > 18
@@ -335,7 +360,8 @@ def test_follower_forces_flutter():
     assert {mode.kind, other.kind} == {ModeKind.OSCILLATION}
     root = np.sqrt(-2 + 1j)
     assert {complex(round(one.eigenvalue.real, 12), round(one.eigenvalue.imag, 12)) for one in (mode, other)} == {
-        complex(round(sign * root.real, 12), round(root.imag, 12)) for sign in (1, -1)}  # fmt: skip
+        complex(round(sign * root.real, 12), round(root.imag, 12)) for sign in (1, -1)
+    }
     assert min(mode.damping_ratio, other.damping_ratio) < 0
 
 

@@ -59,10 +59,13 @@ batch: {vary: {params.v: {grid: [1, 2]}}}
 NUMBERS = {5126: "<f4", 5125: "<u4"}
 WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 VOLUMES = {  # of a solid and of the factor by which one of 32 corners is smaller
-    "sphere": ((0.3,), 4 / 3 * np.pi * 0.3**3), "ellipsoid": ((0.1, 0.2, 0.3), 4 / 3 * np.pi * 0.006),
-    "box": ((0.1, 0.2, 0.3), 0.006), "cylinder": ((0.1, 0.4), np.pi * 0.01 * 0.4),
+    "sphere": ((0.3,), 4 / 3 * np.pi * 0.3**3),
+    "ellipsoid": ((0.1, 0.2, 0.3), 4 / 3 * np.pi * 0.006),
+    "box": ((0.1, 0.2, 0.3), 0.006),
+    "cylinder": ((0.1, 0.4), np.pi * 0.01 * 0.4),
     "capsule": ((0.1, 0.4), np.pi * 0.01 * 0.4 + 4 / 3 * np.pi * 0.001),
-    "cone": ((0.1, 0.4), np.pi * 0.01 * 0.4 / 3)}  # fmt: skip
+    "cone": ((0.1, 0.4), np.pi * 0.01 * 0.4 / 3),
+}
 
 
 def command(*words):
@@ -224,8 +227,12 @@ def test_a_single_frame_is_a_picture(run, tmp_path):
 def test_what_does_not_fit_is_refused(run, tmp_path, capsys, monkeypatch):
     out = tmp_path / "x.glb"
     monkeypatch.setattr("simcli.view.glb.MOST_GLB_BYTES", 1000)
-    for words, said in ((["--world", "0,1"], ".glb holds one world"), (["--world", "2"], "no world 2"),
-                        (["-c", "energy.*"], "leave out --channel"), ([], "take fewer frames with --every")):  # fmt: skip
+    for words, said in (
+        (["--world", "0,1"], ".glb holds one world"),
+        (["--world", "2"], "no world 2"),
+        (["-c", "energy.*"], "leave out --channel"),
+        ([], "take fewer frames with --every"),
+    ):
         assert command("export", run, "-o", out, *words) == Exit.USAGE
         assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -395,9 +402,15 @@ def test_greys_are_heights_whose_upper_edge_has_the_largest_y(tmp_path, dtype, w
     np.testing.assert_array_equal(heights(tmp_path, "csv"), found)
 
 
-@pytest.mark.parametrize(("mode", "size", "words"), [
-    ("RGB", (3, 3), "not grey"), ("LA", (3, 3), "not grey"), ("L", (1, 9), "1 x 9 pixels"), ("L", (5000, 5000), "may be"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "size", "words"),
+    [
+        ("RGB", (3, 3), "not grey"),
+        ("LA", (3, 3), "not grey"),
+        ("L", (1, 9), "1 x 9 pixels"),
+        ("L", (5000, 5000), "may be"),
+    ],
+)
 def test_other_pictures_are_refused(tmp_path, mode, size, words):
     Image.new(mode, size).save(tmp_path / "hills.png")
     with pytest.raises(SceneError, match=words) as refused:

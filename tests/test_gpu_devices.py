@@ -31,6 +31,7 @@ from simcli.solvers.run import kernels_by_stage, loop_bounds
 
 N_STEPS, FRAMES = 100, 10
 
+
 @pytest.fixture
 def pendulum(tmp_path):
     """The model of a double pendulum."""
@@ -120,8 +121,9 @@ def test_a_run_goes_on_from_its_state(any_gpu, tmp_path):
     while sum(len(block.step) for block in blocks) < left:
         blocks.append(second.advance(left))
     found = {name: np.concatenate([block.columns[name] for block in blocks]) for name in wanted}
-    assert bytes_of(found, *range(N_WORLDS)) == bytes_of({name: column[-left:] for name, column in wanted.items()},
-                                                         *range(N_WORLDS))  # fmt: skip
+    assert bytes_of(found, *range(N_WORLDS)) == bytes_of(
+        {name: column[-left:] for name, column in wanted.items()}, *range(N_WORLDS)
+    )
 
 
 @pytest.mark.gpu
@@ -256,9 +258,11 @@ output: {every: 1e-2}
 """
 LOOP = (Path(__file__).parents[1] / "scenes/fourbar_mbse.yaml").read_text().split("expect:")[0].replace("n: 5", "n: 0.02")
 PENDULUM = DOUBLE_PENDULUM.replace("PRECISION", "float64").replace("0.1}\noutput", "0.02}\noutput")
-SCENES = {**{name: PENDULUM.replace("generalized", name) for name in SOLVERS},
-          "a loop": LOOP,  # by rk4
-          "measures": PENDULUM + "measure: {end: {final: body.lower.position}, most: {max: joint.elbow.qd}}\n"}
+SCENES = {
+    **{name: PENDULUM.replace("generalized", name) for name in SOLVERS},
+    "a loop": LOOP,  # by rk4
+    "measures": PENDULUM + "measure: {end: {final: body.lower.position}, most: {max: joint.elbow.qd}}\n",
+}
 CONTACTS = {name: BALLS.replace("SOLVER", name) for name in SOLVERS}
 CHEAP = ("natural",)  # a case of the default run: the software driver compiles for some seconds
 

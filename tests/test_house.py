@@ -64,15 +64,26 @@ FOLDER_FLOORS = {
     "analysis": (".", "worlds", "states", "diff", "mechanics", "export", "rest"),
     "cli": (".", "mechanics", "runs", "results", "search", "sweeps", "scenes"),
     "exchange": ("source", "urdf", "mjcf", "sdf", "writing", "."),
-    "kernels": ("language", "device", "collision", "complementarity", "articulation", "rows", "forces", "barrier",
-                "potentials", "rays", "."),
+    "kernels": (
+        "language",
+        "device",
+        "collision",
+        "complementarity",
+        "articulation",
+        "rows",
+        "forces",
+        "barrier",
+        "potentials",
+        "rays",
+        ".",
+    ),
     "model": ("tables", "joints", "signals", "bodies", "forces", "constraints", "forms", "closure", "."),
     "records": (".", "contents", "reading", "integrity", "writing"),
     "solvers": ("base", "rows", "impulses", "output", "tree", "natural", "affine", "run", "."),
     "spec": ("base", "values", "schema", "lookup", "document", "faults", "expansion", "batches", "checks", "."),
     "sweeps": ("records", "executors", "."),
     "view": ("drawing", ".", "page"),
-}  # fmt: skip
+}
 MOST_PACKAGES, MOST_MODULES = 75, 720
 # Stems in more than three rooms, each parallel on purpose.
 SHARED_STEMS: set[str] = set()
@@ -97,17 +108,62 @@ OWNERS = {  # library -> rooms that may import it
 MAY_EXIT = {"records/writing/recorder_process.py", "sweeps/executors/worker.py"}
 MOST_OF_STAGE = 36  # statements of a device function
 # Rooms with longer ones: collision.
-LONG_STAGES = {"kernels/collision/epa.py", "kernels/collision/features.py",
-               "kernels/collision/gjk.py", "kernels/collision/rounds.py"}  # fmt: skip
+LONG_STAGES = {
+    "kernels/collision/epa.py",
+    "kernels/collision/features.py",
+    "kernels/collision/gjk.py",
+    "kernels/collision/rounds.py",
+}
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 53, 4  # statements; loops and conditions within each other
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = {
-    "Bushings", "Contacts", "Core", "DIAGNOSTICS", "Laws", "Limits", "NODES", "Rows", "Signals", "Springs", "Wrenches",
-    "AffineSolver", "MaximalSolver", "NaturalSolver", "BALL", "BOX", "CAPSULE", "CONE", "FREE", "HALF_SPACE", "MESH",
-    "PLANE", "ROUND", "account", "assemble", "begin", "begin_evaluation", "factorize", "factorize_blocks", "go_back",
-    "put", "report", "substitute", "substitute_blocks", "work_of_step", "main", "mass_matrix", "run", "solve", "table",
-    "write", "multiply", "rotation_log", "spin_of_vector", "transpose", "vector",
+    "Bushings",
+    "Contacts",
+    "Core",
+    "DIAGNOSTICS",
+    "Laws",
+    "Limits",
+    "NODES",
+    "Rows",
+    "Signals",
+    "Springs",
+    "Wrenches",
+    "AffineSolver",
+    "MaximalSolver",
+    "NaturalSolver",
+    "BALL",
+    "BOX",
+    "CAPSULE",
+    "CONE",
+    "FREE",
+    "HALF_SPACE",
+    "MESH",
+    "PLANE",
+    "ROUND",
+    "account",
+    "assemble",
+    "begin",
+    "begin_evaluation",
+    "factorize",
+    "factorize_blocks",
+    "go_back",
+    "put",
+    "report",
+    "substitute",
+    "substitute_blocks",
+    "work_of_step",
+    "main",
+    "mass_matrix",
+    "run",
+    "solve",
+    "table",
+    "write",
+    "multiply",
+    "rotation_log",
+    "spin_of_vector",
+    "transpose",
+    "vector",
 }
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
@@ -203,10 +259,14 @@ def is_module(name: str) -> bool:
 
 
 def test_every_folder_has_its_floor():
-    found = {room: {path.name for path in (HOUSE / room).iterdir() if (path / "__init__.py").exists()} | {"."}
-             for room in FLOORS if (HOUSE / room).is_dir() and room != "docs"}  # fmt: skip
+    found = {
+        room: {path.name for path in (HOUSE / room).iterdir() if (path / "__init__.py").exists()} | {"."}
+        for room in FLOORS
+        if (HOUSE / room).is_dir() and room != "docs"
+    }
     assert {room: set(folders) for room, folders in FOLDER_FLOORS.items()} == {
-        room: folders for room, folders in found.items() if folders != {"."}}  # fmt: skip
+        room: folders for room, folders in found.items() if folders != {"."}
+    }
 
 
 def upward_folders(path):
@@ -258,8 +318,12 @@ def test_stages_are_short():
     """Functions of the device; a room that has mended its long ones leaves the list."""
     long = {}
     for path in FILES:
-        functions = [node for node in nodes_of(path) if isinstance(node, ast.FunctionDef) and any(
-            ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)]  # fmt: skip
+        functions = [
+            node
+            for node in nodes_of(path)
+            if isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)
+        ]
         if names := [node.name for node in functions if statements(node) >= MOST_OF_STAGE]:
             long[path.relative_to(HOUSE).as_posix()] = names
     assert long.keys() == LONG_STAGES, long
@@ -280,8 +344,13 @@ def test_taichi_is_named_in_one_line():
     """So a fork of it is tried by changing that line; no string of code that a test runs names it either."""
     sources = [*FILES, *Path(__file__).parent.rglob("*.py")]
     named = [path for path in sources for _ in re.findall(r"\b(?:from|import) taichi\b", text_of(path))]
-    constants = [path for path in FILES if path.is_relative_to(HOUSE / "kernels") for node in nodes_of(path)
-                 if isinstance(node, ast.Constant) and re.match(r"taichi\b", str(node.value))]  # fmt: skip
+    constants = [
+        path
+        for path in FILES
+        if path.is_relative_to(HOUSE / "kernels")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and re.match(r"taichi\b", str(node.value))
+    ]
     assert (named, constants) == ([], [INTERNALS])
 
 
@@ -339,10 +408,7 @@ def test_device_code_keeps_real_annotations(room):
     # Taichi reads annotations as objects; postponed ones are strings to it.
     for path in (HOUSE / room).rglob("*.py"):
         assert ("__future__", "annotations") not in [
-            (node.module, alias.name)
-            for node in nodes_of(path)
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
+            (node.module, alias.name) for node in nodes_of(path) if isinstance(node, ast.ImportFrom) for alias in node.names
         ], path
 
 
@@ -371,8 +437,12 @@ def public_names(path: Path) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-                      and isinstance(name.ctx, ast.Store)}  # fmt: skip
+            found |= {
+                name.id
+                for target in targets
+                for name in ast.walk(target)
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            }
     return {name for name in found if not name.startswith("_")}
 
 
@@ -414,9 +484,11 @@ def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
     folder.mkdir()
     shutil.copy(Path(__file__).with_name("conftest.py"), folder)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = gpu: needs one\n")
-    (folder / "test_them.py").write_text("import pytest\n\n\n@pytest.mark.gpu\n@pytest.mark.parametrize('k', range(3))\n"
-                                         "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
-                                         "def test_gpu():\n    pass\n")  # fmt: skip
+    (folder / "test_them.py").write_text(
+        "import pytest\n\n\n@pytest.mark.gpu\n@pytest.mark.parametrize('k', range(3))\n"
+        "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
+        "def test_gpu():\n    pass\n"
+    )
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, str(folder)]
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # of what the copy imports
     env = environment() | {"PYTHONPATH": paths}
@@ -522,9 +594,7 @@ class SourceTextCounter:
             y = 0
         else:
             pass
-        return (
-            y
-        )
+        return y
 
 
 def test_methods_and_odd_ends_are_found(device):
@@ -545,14 +615,18 @@ def test_what_leaves_no_code_is_part_of_the_text():
 
 
 def test_python_keeps_its_own_functions():
-    assert python("import inspect; mine = inspect.getframeinfo\n"
-                  "import simcli.kernels; print(mine is inspect.getframeinfo)") == "True\n"  # fmt: skip
+    assert (
+        python("import inspect; mine = inspect.getframeinfo\nimport simcli.kernels; print(mine is inspect.getframeinfo)")
+        == "True\n"
+    )
 
 
 @pytest.mark.parametrize("room", ["simcli.kernels.device.runtime", "simcli.solvers"])
 def test_modules_are_not_searched_at_a_start(room):
     """Taichi looks through all modules of Python at each function that is decorated: a second of every start."""
-    code = ("import inspect\ncalls, own = [], inspect.getmodule\n"
-            "inspect.getmodule = lambda *found: calls.append(found) or own(*found)\n"
-            f"import simcli.kernels, {room}; print(len(calls))")  # fmt: skip
+    code = (
+        "import inspect\ncalls, own = [], inspect.getmodule\n"
+        "inspect.getmodule = lambda *found: calls.append(found) or own(*found)\n"
+        f"import simcli.kernels, {room}; print(len(calls))"
+    )
     assert int(python(code)) < 20

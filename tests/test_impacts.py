@@ -17,7 +17,8 @@ NODES = sorted(MOVES)
 # Their impacts are the same stages (solvers/tree/stages.py); that implicit steps go into them and out of them is told by
 # the two tests of the arm.
 ONE_OF_NODES = pytest.mark.parametrize(
-    "integrator", [pytest.param(one, marks=[pytest.mark.slow] * (one != "rk4")) for one in NODES])  # fmt: skip
+    "integrator", [pytest.param(one, marks=[pytest.mark.slow] * (one != "rk4")) for one in NODES]
+)
 GRAVITY, HEIGHT, RESTITUTION = 9.81, 0.4, 0.5
 CHANNELS = ["state", "energy", "contacts", "reactions"]
 
@@ -27,15 +28,23 @@ ARM = {
     "materials": {"m": {"friction": 0.3}},
     "defaults": {"shape": {"material": "m"}},
     "world": {"shapes": {"wall": {"type": "plane", "normal": [1, 0, 0], "offset": -0.3}}},
-    "bodies": {"upper": {"pose": {"xyz": [0.5, 0, 0]}, "mass": 1, "inertia": {"diag": [0.01, 0.1, 0.1]}},
-               "lower": {"pose": {"xyz": [1.5, 0, 0]},
-                         "shapes": {"tip": {"type": "sphere", "radius": 0.1, "density": 200}}}},
-    "joints": {"j": {"type": "revolute", "parent": "world", "child": "upper", "at": [0, 0, 0], "axis": [0, 1, 0],
-                     "damping": 0.1},
-               "k": {"type": "revolute", "parent": "upper", "child": "lower", "at": [1, 0, 0], "axis": [0, 1, 0],
-                     "drive": {"mode": "position", "stiffness": 20, "damping": 1, "target": 0.3, "effort_limit": 30}}},
+    "bodies": {
+        "upper": {"pose": {"xyz": [0.5, 0, 0]}, "mass": 1, "inertia": {"diag": [0.01, 0.1, 0.1]}},
+        "lower": {"pose": {"xyz": [1.5, 0, 0]}, "shapes": {"tip": {"type": "sphere", "radius": 0.1, "density": 200}}},
+    },
+    "joints": {
+        "j": {"type": "revolute", "parent": "world", "child": "upper", "at": [0, 0, 0], "axis": [0, 1, 0], "damping": 0.1},
+        "k": {
+            "type": "revolute",
+            "parent": "upper",
+            "child": "lower",
+            "at": [1, 0, 0],
+            "axis": [0, 1, 0],
+            "drive": {"mode": "position", "stiffness": 20, "damping": 1, "target": 0.3, "effort_limit": 30},
+        },
+    },
     "output": {"channels": CHANNELS},
-}  # fmt: skip
+}
 
 # Balls that fall: one bounces on the ground, one does not get there; heights differ by world.
 BALLS = {
@@ -44,72 +53,134 @@ BALLS = {
     "materials": {"m": {"friction": 0, "restitution": RESTITUTION}},
     "defaults": {"shape": {"material": "m"}, "body": {"mass": 1}},
     "world": {"shapes": {"ground": {"type": "plane"}}},
-    "bodies": {"bounces": {"pose": {"xyz": [0, 0, "${0.1 + z}"]}, "velocity": {"linear": [0.3, 0, 0]},
-                           "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
-               "falls": {"pose": {"xyz": [5, 0, 9]}, "velocity": {"linear": [0.3, 0, 2], "angular": [1, 2, 3]},
-                         "shapes": {"s": {"type": "sphere", "radius": 0.1}}}},
+    "bodies": {
+        "bounces": {
+            "pose": {"xyz": [0, 0, "${0.1 + z}"]},
+            "velocity": {"linear": [0.3, 0, 0]},
+            "shapes": {"s": {"type": "sphere", "radius": 0.1}},
+        },
+        "falls": {
+            "pose": {"xyz": [5, 0, 9]},
+            "velocity": {"linear": [0.3, 0, 2], "angular": [1, 2, 3]},
+            "shapes": {"s": {"type": "sphere", "radius": 0.1}},
+        },
+    },
     "output": {"channels": CHANNELS},
-}  # fmt: skip
+}
 
 # A four-bar whose rod carries a ball that comes to rest on the ground; dry friction, a limit and damping in its joints.
 ROD = [0.8, np.sqrt(0.32)]  # of its end; the other one is above the crank
 LOOP = {
     "simcli": 1,
     "world": {"shapes": {"ground": {"type": "plane", "normal": [0, 0, 1], "offset": -0.05}}},
-    "bodies": {"crank": {"pose": {"xyz": [0, 0, 0.125]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}},
-               "rod": {"pose": {"xyz": [ROD[0] / 2, 0, (0.25 + ROD[1]) / 2]}, "mass": 1,
-                       "inertia": {"diag": [0.002, 0.1, 0.1]},
-                       "shapes": {"ball": {"type": "sphere", "radius": 0.1, "pose": {"xyz": [0, 0, -0.22]}}}},
-               "rocker": {"pose": {"xyz": [0.9, 0, ROD[1] / 2]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}}},
-    "joints": {"a": {"type": "revolute", "parent": "world", "child": "crank", "at": [0, 0, 0], "axis": [0, 1, 0], "qd": 3,
-                     "limit": [-2.5, 2.5], "friction": 0.2},
-               "b": {"type": "revolute", "parent": "crank", "child": "rod", "at": [0, 0, 0.25], "axis": [0, 1, 0],
-                     "damping": 0.05},
-               "c": {"type": "revolute", "parent": "rod", "child": "rocker", "at": [ROD[0], 0, ROD[1]],
-                     "axis": [0, 1, 0]},
-               "d": {"type": "revolute", "parent": "world", "child": "rocker", "at": [1, 0, 0], "axis": [0, 1, 0],
-                     "friction": 0.1}},
+    "bodies": {
+        "crank": {"pose": {"xyz": [0, 0, 0.125]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}},
+        "rod": {
+            "pose": {"xyz": [ROD[0] / 2, 0, (0.25 + ROD[1]) / 2]},
+            "mass": 1,
+            "inertia": {"diag": [0.002, 0.1, 0.1]},
+            "shapes": {"ball": {"type": "sphere", "radius": 0.1, "pose": {"xyz": [0, 0, -0.22]}}},
+        },
+        "rocker": {"pose": {"xyz": [0.9, 0, ROD[1] / 2]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}},
+    },
+    "joints": {
+        "a": {
+            "type": "revolute",
+            "parent": "world",
+            "child": "crank",
+            "at": [0, 0, 0],
+            "axis": [0, 1, 0],
+            "qd": 3,
+            "limit": [-2.5, 2.5],
+            "friction": 0.2,
+        },
+        "b": {"type": "revolute", "parent": "crank", "child": "rod", "at": [0, 0, 0.25], "axis": [0, 1, 0], "damping": 0.05},
+        "c": {"type": "revolute", "parent": "rod", "child": "rocker", "at": [ROD[0], 0, ROD[1]], "axis": [0, 1, 0]},
+        "d": {"type": "revolute", "parent": "world", "child": "rocker", "at": [1, 0, 0], "axis": [0, 1, 0], "friction": 0.1},
+    },
     "output": {"channels": CHANNELS},
-}  # fmt: skip
+}
 
 # A ball at rest, so that impulses take every step; sliders that follow a position, wheels that follow a velocity, in the
 # tree and as loops.
 LED, WAVES = (2.0, 0.1), {"x": (0.2, 2.0), "v": (2.0, 2.0)}  # [kg, kg m^2]; amplitudes, frequencies [Hz]
-LED_JOINTS = {"slider": {"type": "prismatic", "axis": [1, 0, 0], "motion": {"position": "$x"}},
-              "wheel": {"type": "revolute", "axis": [0, 1, 0], "motion": {"velocity": "$v"}}}  # fmt: skip
+LED_JOINTS = {
+    "slider": {"type": "prismatic", "axis": [1, 0, 0], "motion": {"position": "$x"}},
+    "wheel": {"type": "revolute", "axis": [0, 1, 0], "motion": {"velocity": "$v"}},
+}
 LED_BODIES = {"slider": 2, "wheel": 4, "slider_loop": 6, "wheel_loop": 8}  # and where [m]
 SHAKEN = {
     "simcli": 1,
     "world": {"shapes": {"ground": {"type": "plane"}}},
     "signals": {name: {"sine": dict(zip(("amplitude", "frequency"), wave, strict=True))} for name, wave in WAVES.items()},
-    "bodies": {"rests": {"pose": {"xyz": [0, 0, 0.1]}, "mass": 1, "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
-               **{name: {"pose": {"xyz": [0, y, 1]}, "mass": LED[0], "inertia": {"diag": [LED[1]] * 3}}
-                  for name, y in LED_BODIES.items()}},
-    "joints": {f"{name}_joint": {**LED_JOINTS[name.split("_")[0]], "parent": "world", "child": name, "at": [0, y, 1],
-                                 "loop": "loop" in name} for name, y in LED_BODIES.items()},
+    "bodies": {
+        "rests": {"pose": {"xyz": [0, 0, 0.1]}, "mass": 1, "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
+        **{
+            name: {"pose": {"xyz": [0, y, 1]}, "mass": LED[0], "inertia": {"diag": [LED[1]] * 3}}
+            for name, y in LED_BODIES.items()
+        },
+    },
+    "joints": {
+        f"{name}_joint": {
+            **LED_JOINTS[name.split("_")[0]],
+            "parent": "world",
+            "child": name,
+            "at": [0, y, 1],
+            "loop": "loop" in name,
+        }
+        for name, y in LED_BODIES.items()
+    },
     "output": {"channels": CHANNELS},
-}  # fmt: skip
+}
 
 # Bodies at rest that have what these scenes have, so that one kernel serves them all.
 IDLE = {
     "materials": {"bouncy": {"friction": 0.3, "restitution": 0.5}},
-    "bodies": {name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": [3, y, 5]},
-                      "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "bouncy"}}}
-               for name, y in (("idle", 20), ("idle_too", 25))},
-    "joints": {"i": {"type": "revolute", "parent": "world", "child": "idle", "at": [3, 20, 5], "axis": [0, 1, 0],
-                     "limit": [-1, 1], "friction": 0.1, "damping": 0.1,
-                     "drive": {"mode": "position", "stiffness": 1, "damping": 1, "effort_limit": 1}},
-               "ii": {"type": "revolute", "parent": "world", "child": "idle_too", "at": [3, 25, 5], "axis": [0, 1, 0],
-                      "loop": True, "friction": 0.1}},
-}  # fmt: skip
+    "bodies": {
+        name: {
+            "mass": 1,
+            "inertia": {"diag": [0.1, 0.1, 0.1]},
+            "pose": {"xyz": [3, y, 5]},
+            "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "bouncy"}},
+        }
+        for name, y in (("idle", 20), ("idle_too", 25))
+    },
+    "joints": {
+        "i": {
+            "type": "revolute",
+            "parent": "world",
+            "child": "idle",
+            "at": [3, 20, 5],
+            "axis": [0, 1, 0],
+            "limit": [-1, 1],
+            "friction": 0.1,
+            "damping": 0.1,
+            "drive": {"mode": "position", "stiffness": 1, "damping": 1, "effort_limit": 1},
+        },
+        "ii": {
+            "type": "revolute",
+            "parent": "world",
+            "child": "idle_too",
+            "at": [3, 25, 5],
+            "axis": [0, 1, 0],
+            "loop": True,
+            "friction": 0.1,
+        },
+    },
+}
 
 
 def frames(folder, base, integrator, dt, duration, every=0.1, **more):
     """Committed rows of a run."""
     idle = {key: {**base.get(key, {}), **parts} for key, parts in IDLE.items()}
-    content = {**base, **idle, "run": {"duration": duration}, **more,
-               "solver": {"type": "generalized", "integrator": integrator, "dt": dt},
-               "output": {**base["output"], "every": every}}  # fmt: skip
+    content = {
+        **base,
+        **idle,
+        "run": {"duration": duration},
+        **more,
+        "solver": {"type": "generalized", "integrator": integrator, "dt": dt},
+        "output": {**base["output"], "every": every},
+    }
     name = f"run{len(list(folder.glob('*.h5')))}"
     code, found = run(folder, name, content)
     found.close()
@@ -161,8 +232,10 @@ def test_after_an_impact_the_error_is_of_first_order(tmp_path, integrator):
     """
     smooth = {**ARM, "materials": {"m": {"friction": 0}}}
     finest = frames(tmp_path, smooth, "rk4", 2.5e-5, 1.2)["frames/joint_q"]
-    errors = [np.abs(frames(tmp_path, smooth, integrator, dt, 1.2)["frames/joint_q"] - finest).max(axis=(1, 2))
-              for dt in (1e-3, 2.5e-4)]  # fmt: skip
+    errors = [
+        np.abs(frames(tmp_path, smooth, integrator, dt, 1.2)["frames/joint_q"] - finest).max(axis=(1, 2))
+        for dt in (1e-3, 2.5e-4)
+    ]
     assert errors[0][7] < 3e-7  # before it
     assert 2e-4 < errors[0][-1] < 2e-3
     assert errors[1][-1] < 0.4 * errors[0][-1]

@@ -310,9 +310,15 @@ def test_the_files_themselves_are_sound(place, suffix, capsys, monkeypatch):
     assert (place / "out" / "scene_meshes" / "part.obj").read_text() == TETRAHEDRON
 
 
-@pytest.mark.parametrize(("prefix", "kind"), [
-    ("<!-- start with: gz sim --levels a.sdf -->", "sdf"), ("\n\n  ", "urdf"), ("<!-- a line -->\n", "urdf"),
-    ("\ufeff\n", "xml")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prefix", "kind"),
+    [
+        ("<!-- start with: gz sim --levels a.sdf -->", "sdf"),
+        ("\n\n  ", "urdf"),
+        ("<!-- a line -->\n", "urdf"),
+        ("\ufeff\n", "xml"),
+    ],
+)
 def test_what_other_programs_read_as_xml_is_read(tmp_path, prefix, kind):
     """Comments with dashes anywhere, blanks and comments before the declaration; lines of messages stay."""
     text = FORMATS[kind].replace("part.obj", "gone.obj", 1)
@@ -333,8 +339,10 @@ def urdf(tmp_path, *joints, massless=()):
     text = f'<link name="l0">{INERTIA}</link>'
     for k, (kind, limit, more) in enumerate(joints):
         bounds = f'<limit lower="{limit[0]}" upper="{limit[1]}" effort="1" velocity="1"/>' if limit else ""
-        text += (f'<link name="l{k + 1}">{"" if k in massless else INERTIA}</link>\n<joint name="j{k}" type="{kind}">'
-                 f'<parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/>{bounds}{more}</joint>')  # fmt: skip
+        text += (
+            f'<link name="l{k + 1}">{"" if k in massless else INERTIA}</link>\n<joint name="j{k}" type="{kind}">'
+            f'<parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/>{bounds}{more}</joint>'
+        )
     path = tmp_path / "robot.urdf"
     path.write_text(f'<robot name="r">{text}</robot>')
     return path
@@ -361,17 +369,31 @@ STARTS = {
     "limits that hold 0": ([("revolute", (-1, 1), "")], {"j0": 0.0}),
     "the middle": ([("prismatic", (0.2, 0.6), "")], {"j0": 0.4}),
     "the bound": ([("revolute", (0.2, "inf"), "")], {"j0": 0.2}),
-    "a follower within its limits": ([("continuous", None, ""), ("prismatic", (0.1, 0.5), mimic("j0", 0.1, 0.2))],
-                                     {"j0": 0.0, "j1": 0.2}),
-    "a follower outside of them": ([("revolute", (-1, 1), ""), ("revolute", (-1, 0.1), mimic("j0", 1, 0.2))],
-                                   {"j0": -0.55, "j1": -0.35}),
-    "a leader that does not lead from 0": ([("revolute", (0.2, 0.4), ""), ("revolute", (0, 1), mimic("j0", 2))],
-                                           {"j0": 0.3, "j1": 0.6}),
-    "a chain of gears": ([("revolute", (-1, 1), ""), ("revolute", (-1, 1), mimic("j0", -1, 0.3)),
-                          ("revolute", (0.9, 1.1), mimic("j1", 2, 0.2))], {"j0": -0.1, "j1": 0.4, "j2": 1.0}),
-    "a gear that does not turn": ([("revolute", (-1, 1), ""), ("revolute", (0.4, 0.6), mimic("j0", 0, 0.5))],
-                                  {"j0": 0.0, "j1": 0.5}),
-}  # fmt: skip
+    "a follower within its limits": (
+        [("continuous", None, ""), ("prismatic", (0.1, 0.5), mimic("j0", 0.1, 0.2))],
+        {"j0": 0.0, "j1": 0.2},
+    ),
+    "a follower outside of them": (
+        [("revolute", (-1, 1), ""), ("revolute", (-1, 0.1), mimic("j0", 1, 0.2))],
+        {"j0": -0.55, "j1": -0.35},
+    ),
+    "a leader that does not lead from 0": (
+        [("revolute", (0.2, 0.4), ""), ("revolute", (0, 1), mimic("j0", 2))],
+        {"j0": 0.3, "j1": 0.6},
+    ),
+    "a chain of gears": (
+        [
+            ("revolute", (-1, 1), ""),
+            ("revolute", (-1, 1), mimic("j0", -1, 0.3)),
+            ("revolute", (0.9, 1.1), mimic("j1", 2, 0.2)),
+        ],
+        {"j0": -0.1, "j1": 0.4, "j2": 1.0},
+    ),
+    "a gear that does not turn": (
+        [("revolute", (-1, 1), ""), ("revolute", (0.4, 0.6), mimic("j0", 0, 0.5))],
+        {"j0": 0.0, "j1": 0.5},
+    ),
+}
 
 
 @pytest.mark.parametrize("name", STARTS)
@@ -411,8 +433,10 @@ def test_a_joint_that_follows_one_beyond_which_nothing_has_mass_is_held(tmp_path
 def mjcf(tmp_path, equalities, more="", ranges=("10 20", "-10 10")):
     pytest.importorskip("mujoco")
     geom = '<geom size="0.1" pos="0.2 0 0" contype="0"/>'
-    bodies = "".join(f'<body name="{name}"><joint name="{name}" axis="0 1 0" limited="true" range="{bounds}"/>{geom}</body>'
-                     for name, bounds in zip("xz", ranges, strict=True))  # fmt: skip
+    bodies = "".join(
+        f'<body name="{name}"><joint name="{name}" axis="0 1 0" limited="true" range="{bounds}"/>{geom}</body>'
+        for name, bounds in zip("xz", ranges, strict=True)
+    )
     path = tmp_path / "model.xml"
     path.write_text(f"<mujoco><worldbody>{bodies}</worldbody><equality>{equalities}</equality>{more}</mujoco>")
     return path
@@ -436,9 +460,14 @@ def test_a_gear_to_what_an_equality_holds(tmp_path):
     assert begins(path) == {"x": 0.25, "z": 0.25}
 
 
-@pytest.mark.parametrize("equalities", [GEAR.format("x", "z") + GEAR.format("z", "x"),
-                                        LOCK.format(0.25) + GEAR.format("x", "z"),
-                                        GEAR.format("x", "z") + LOCK.format(0.25)])  # fmt: skip
+@pytest.mark.parametrize(
+    "equalities",
+    [
+        GEAR.format("x", "z") + GEAR.format("z", "x"),
+        LOCK.format(0.25) + GEAR.format("x", "z"),
+        GEAR.format("x", "z") + LOCK.format(0.25),
+    ],
+)
 def test_gears_that_nothing_leads_are_couplings(tmp_path, equalities):
     """In a circle, or with one that is held already."""
     found = begins(mjcf(tmp_path, equalities, ranges=("-20 20", "-20 20")))

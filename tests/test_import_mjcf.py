@@ -23,9 +23,13 @@ MOTION_BAR = 1e-8  # [m] after 0.1 s by rk4 of 1 ms
 FOURTH = 12.0  # by which what is left falls at half the step, at least
 
 # Effort, or target, of a control of 0.3: of `law` the bias is part of it.
-TARGETS = {"joints.rail.drive.target": 3 * 0.3, "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
-           "joints.pin.drive.target_velocity": 0.3, "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
-           "forces.sum.drive.target": 0.3}  # fmt: skip
+TARGETS = {
+    "joints.rail.drive.target": 3 * 0.3,
+    "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
+    "joints.pin.drive.target_velocity": 0.3,
+    "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
+    "forces.sum.drive.target": 0.3,
+}
 
 
 def spec_of(folder, text=MODEL):
@@ -68,8 +72,10 @@ def test_sensors_show_what_those_of_mujoco_show(tmp_path):
     quantities = [f"sensor.{name}.{kind}" for name, kind in sensors.items()]
     pair.run_scene("--set", f"output.quantities={json.dumps(quantities)}", "--duration", "1 ms")
     pair.mujoco.mj_forward(pair.model, pair.data)
-    theirs = {pair.model.sensor(k).name: pair.data.sensordata[at : at + width].copy()
-              for k, (at, width) in enumerate(zip(pair.model.sensor_adr, pair.model.sensor_dim, strict=True))}  # fmt: skip
+    theirs = {
+        pair.model.sensor(k).name: pair.data.sensordata[at : at + width].copy()
+        for k, (at, width) in enumerate(zip(pair.model.sensor_adr, pair.model.sensor_dim, strict=True))
+    }
     with simcli.open(pair.folder / "out.h5") as run:
         for name, kind in sensors.items():
             mine = column(run, f"sensor.{name}.{kind}")[0, 0]
@@ -114,32 +120,44 @@ def test_a_keyframe_has_the_controls_that_it_has_in_mujoco(tmp_path):
 def test_a_keyframe_has_activations(tmp_path):
     """That of a filter, in the unit of the target: with a gain g and a bias b it is (g act + b) over the stiffness; of an
     integrator the activation is the target."""
-    text = bodies(f'<body><joint name="j"/>{BALL}</body><body pos="1 0 0"><joint name="k"/>{BALL}</body>'
-                  f'<body pos="2 0 0"><joint name="l"/>{BALL}</body>', """
+    text = bodies(
+        f'<body><joint name="j"/>{BALL}</body><body pos="1 0 0"><joint name="k"/>{BALL}</body>'
+        f'<body pos="2 0 0"><joint name="l"/>{BALL}</body>',
+        """
         <actuator><general joint="j" dyntype="filter" dynprm="0.1" gainprm="4" biastype="affine" biasprm="0.5 -6 0"
             ctrlrange="-1 1"/>
           <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/>
           <intvelocity name="l" joint="l" kp="5" actrange="-2 2"/></actuator>
-        <keyframe><key name="lent" ctrl="9 0.5 7" act="0.25 -0.5 1.5"/><key name="rest"/></keyframe>""")
+        <keyframe><key name="lent" ctrl="9 0.5 7" act="0.25 -0.5 1.5"/><key name="rest"/></keyframe>""",
+    )
     spec = spec_of(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"'))
     assert spec.joints["l"].drive[0].target == 0.0  # the activation, not the control next to 0
     report = imported(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"')).report
     assert "its target stands still; in MuJoCo it moves by 0.5 in a second at least" in fates(report, "intvelocity")["l"][1]
     assert fates(report, "key")["lent"] == ("changed", "without the controls that move targets: l")
     keyframes = spec.keyframes
-    assert keyframes["lent"].controls == pytest.approx({
-        "joints.j.drive.target": 4.5 / 6, "joints.j.drive.activation.initial": 1.5 / 6,
-        "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0,
-        "joints.l.drive.target": 1.5}, rel=1e-15)  # fmt: skip
+    assert keyframes["lent"].controls == pytest.approx(
+        {
+            "joints.j.drive.target": 4.5 / 6,
+            "joints.j.drive.activation.initial": 1.5 / 6,
+            "joints.k.drive.target": 3.0,
+            "joints.k.drive.activation.initial": -3.0,
+            "joints.l.drive.target": 1.5,
+        },
+        rel=1e-15,
+    )
     assert not keyframes["rest"].controls
 
 
 def test_bodies_that_mujoco_fuses_are_told_as_parts_of_others(tmp_path):
-    text = bodies(f'<body name="a"><freejoint/>{BALL}<body name="b" pos="1 0 0">{BALL}</body></body>',
-                  '<compiler fusestatic="true"/>')  # fmt: skip
+    text = bodies(
+        f'<body name="a"><freejoint/>{BALL}<body name="b" pos="1 0 0">{BALL}</body></body>', '<compiler fusestatic="true"/>'
+    )
     made = imported(tmp_path, text)
     assert fates(made.report, "body") == {
-        "a": ("carried", ""), "b": ("changed", "is part of the body that holds it, by `fusestatic`")}  # fmt: skip
+        "a": ("carried", ""),
+        "b": ("changed", "is part of the body that holds it, by `fusestatic`"),
+    }
     assert fates(imported(tmp_path, text.replace("true", "false")).report, "body")["b"] == ("carried", "")
     assert made.report.counts()["dropped"] == 0
 
@@ -172,7 +190,7 @@ def test_what_is_lost_is_told_by_name(tmp_path):
     report = imported(tmp_path).report
     assert fates(report, "muscle") == {"flesh": ("dropped", "is a muscle")}
     assert "its force is [" in fates(report, "motor")["jet"][1]
-    assert fates(report, "option@density")["" ][0] == "dropped"
+    assert fates(report, "option@density")[""][0] == "dropped"
     assert [name for name, (fate, _) in fates(report, "joint@solreflimit").items() if fate == "dropped"] == ["leg"]
     for kind in ("texture", "light", "visual", "map"):
         assert {fate for fate, _ in fates(report, kind).values()} == {"dropped"}, kind
@@ -220,20 +238,23 @@ def test_what_actuators_say(tmp_path):
     assert spec.forces["rope"].through[0].point == "eye"
 
 
-ROTORS = bodies("""
+ROTORS = bodies(
+    """
   <body><joint name="h" axis="0 1 0" armature="0.02" damping="0.1"/><geom size="0.1" pos="0 0 -0.5" mass="1"/>
     <body pos="0 0 -1"><joint name="s" type="slide" axis="0 0 1"/><geom size="0.1" mass="0.5"/></body></body>
   <body pos="2 0 0"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
     <joint name="z" axis="0 0 1"/><geom size="0.1" mass="1" pos="0.2 0 0"/></body>
   <body pos="4 0 0"><joint name="ball" type="ball"/><geom type="box" size="0.1 0.2 0.3" pos="0 0 -0.3" mass="1"/></body>
-  """, """<option integrator="RK4" timestep="0.001" actuatorgroupdisable="3"/>
+  """,
+    """<option integrator="RK4" timestep="0.001" actuatorgroupdisable="3"/>
   <tendon><fixed name="sum"><joint joint="x" coef="1"/><joint joint="y" coef="0.5"/></fixed></tendon>
   <actuator><orientation joint="ball" kp="0.4" kv="0.1"/>
   <motor joint="h" gear="3" armature="0.01" damping="0.2"/><motor joint="h" gear="2" armature="0.03" damping="0.1"/>
   <position name="lift" joint="s" kp="20" gear="0.5" armature="0.04" damping="0.3 0.2"/>
   <motor tendon="sum" gear="2" damping="0.7"/>
   <velocity joint="z" kv="0.3" gear="4" armature="0.005" damping="0.1" group="3"/>
-  <motor name="bent" tendon="sum" gear="3" armature="1"/></actuator>""")  # fmt: skip
+  <motor name="bent" tendon="sum" gear="3" armature="1"/></actuator>""",
+)
 
 
 def test_actuators_give_damping_and_armature_to_what_they_act_on(tmp_path):
@@ -250,17 +271,20 @@ def test_actuators_give_damping_and_armature_to_what_they_act_on(tmp_path):
     assert fates(report, "position@damping")["lift"][0] == "dropped"
 
 
-LOOPS = bodies("""
+LOOPS = bodies(
+    """
   <body name="hand" mocap="true" pos="0.2 0 0.5"/>
   <body name="a" pos="0 0 0.5"><freejoint/><geom size="0.05" mass="1"/></body>
   <body name="b" pos="0.5 0 0.5"><joint name="bx" type="slide" axis="1 0 0"/><joint name="by" type="slide" axis="0 1 0"/>
     <geom size="0.05" mass="1"/><site name="s" pos="0.1 0 0"/></body>
   <body name="c" pos="1 0 0.5"><joint name="cz" axis="0 0 1" ref="0.4"/><geom size="0.05" mass="1" pos="0.2 0 0"/></body>
   <body name="d" pos="1 1 0.5"><joint name="dz" axis="0 0 1"/><geom size="0.05" mass="1" pos="0.2 0 0"/></body>
-  """, """<compiler angle="radian"/><equality>
+  """,
+    """<compiler angle="radian"/><equality>
   <weld name="grip" body1="hand" body2="a"/><connect name="pin" body1="a" body2="b" anchor="0.1 0 0" active="false"/>
   <joint name="gear" joint1="cz" joint2="bx" polycoef="0.1 2 0 0 0"/><joint name="held" joint1="by" polycoef="0.25 0 0 0 0"/>
-  <joint name="bent" joint1="dz" joint2="bx" polycoef="0 1 0.5 0 0"/></equality>""")  # fmt: skip
+  <joint name="bent" joint1="dz" joint2="bx" polycoef="0 1 0.5 0 0"/></equality>""",
+)
 
 
 def test_equalities_are_loop_joints_gears_and_held_coordinates(tmp_path):
@@ -278,14 +302,30 @@ def test_equalities_are_loop_joints_gears_and_held_coordinates(tmp_path):
     assert (bent.joint, bent.polynomial) == ("bx", (0.0, 1.0, 0.5))
     report = imported(tmp_path, LOOPS).report
     assert {name: fate for name, (fate, _) in fates(report, "joint").items() if name in ("gear", "held", "bent")} == {
-        "gear": "changed", "held": "changed", "bent": "changed"}  # fmt: skip
+        "gear": "changed",
+        "held": "changed",
+        "bent": "changed",
+    }
 
 
-SUMS = bodies("".join(
-    f"""<body pos="{n} 0 0"><joint name="{name}" type="{kind}" axis="0 0 1" ref="{ref}"/>
-    <geom size="0.05" mass="1" pos="0.2 0 0"/></body>""" for n, (name, kind, ref) in enumerate((
-        ("a", "hinge", 0.3), ("b", "hinge", -0.2), ("c", "slide", 0.1), ("d", "slide", 0.4), ("e", "hinge", 0.5),
-        ("f", "hinge", 0.0), ("g", "slide", -0.3), ("h", "slide", 0.2)))), """<compiler angle="radian"/>
+SUMS = bodies(
+    "".join(
+        f"""<body pos="{n} 0 0"><joint name="{name}" type="{kind}" axis="0 0 1" ref="{ref}"/>
+    <geom size="0.05" mass="1" pos="0.2 0 0"/></body>"""
+        for n, (name, kind, ref) in enumerate(
+            (
+                ("a", "hinge", 0.3),
+                ("b", "hinge", -0.2),
+                ("c", "slide", 0.1),
+                ("d", "slide", 0.4),
+                ("e", "hinge", 0.5),
+                ("f", "hinge", 0.0),
+                ("g", "slide", -0.3),
+                ("h", "slide", 0.2),
+            )
+        )
+    ),
+    """<compiler angle="radian"/>
   <tendon><fixed name="abc"><joint joint="a" coef="0.5"/><joint joint="b" coef="-1"/><joint joint="c" coef="2"/></fixed>
     <fixed name="d"><joint joint="d" coef="3"/></fixed>
     <fixed name="ef"><joint joint="e" coef="1"/><joint joint="f" coef="2"/></fixed>
@@ -294,7 +334,8 @@ SUMS = bodies("".join(
     <tendon name="cam" tendon1="ef" tendon2="d" polycoef="0.1 0.5 -0.3 0.2 0.05"/>
     <tendon name="two" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0 0 0"/>
     <tendon name="bad" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0.1 0 0"/>
-    <joint name="quartic" joint1="h" joint2="c" polycoef="0.1 -1 0.3 0.2 -0.4"/></equality>""")  # fmt: skip
+    <joint name="quartic" joint1="h" joint2="c" polycoef="0.1 -1 0.3 0.2 -0.4"/></equality>""",
+)
 
 
 def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
@@ -305,7 +346,10 @@ def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
     built = build(spec, document)
     assert spec.joints["h"].mimic.joint == "c"
     assert {name: len(force.of) for name, force in spec.forces.items() if force.type == "coupling"} == {
-        "sum": 3, "cam": 3, "two": 4}  # fmt: skip
+        "sum": 3,
+        "cam": 3,
+        "two": 4,
+    }
     assert fates(imported(tmp_path, SUMS).report, "tendon")["bad"][0] == "dropped"
     model = mujoco.MjModel.from_xml_string(SUMS)
     data = mujoco.MjData(model)
@@ -314,16 +358,30 @@ def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
     mujoco.mj_forward(model, data)
     lacks = {int(data.efc_id[r]): data.efc_pos[r] for r in range(data.nefc)}
     assert {model.equality(e).name: abs(lack) < 1e-12 for e, lack in lacks.items()} == {
-        "sum": True, "cam": True, "two": True, "quartic": True, "bad": False}  # fmt: skip
+        "sum": True,
+        "cam": True,
+        "two": True,
+        "quartic": True,
+        "bad": False,
+    }
 
 
-@pytest.mark.parametrize("words", ["", 'anchor="0.1 0.2 -0.1"', 'relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"',
-                                   'anchor="0.1 0.2 -0.1" relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"'])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        'anchor="0.1 0.2 -0.1"',
+        'relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"',
+        'anchor="0.1 0.2 -0.1" relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"',
+    ],
+)
 def test_where_a_weld_holds_here_it_holds_in_mujoco(tmp_path, words):
     """With the points that it holds together, and the pose; at the start that the scene assembles."""
-    text = bodies(f"""<body name="a" pos="0 0 1"><joint name="pin" axis="0 1 0"/>{BALL}</body>
+    text = bodies(
+        f"""<body name="a" pos="0 0 1"><joint name="pin" axis="0 1 0"/>{BALL}</body>
       <body name="b" pos="0.3 0.2 0.9" euler="10 40 -20"><freejoint/>{BALL}</body>""",
-                  f'<equality><weld body1="a" body2="b" {words}/></equality>')  # fmt: skip
+        f'<equality><weld body1="a" body2="b" {words}/></equality>',
+    )
     document = load_scene(model_file(tmp_path, text))
     built = build(resolve(document), document)
     model = mujoco.MjModel.from_xml_string(text)
@@ -355,8 +413,10 @@ def random_contacts(seed):
     def geom(name):
         slide, spin, roll = rng.choice([0.1, 0.4, 0.9], 3)
         of, meets, dim, rank = (rng.choice(some) for some in ([0, 1, 2, 3, 4], [0, 1, 2, 5], [1, 3, 4, 6], [0, 0, 1]))
-        return (f'<geom name="{name}" size="0.1" contype="{of}" conaffinity="{meets}" condim="{dim}" '
-                f'friction="{slide} {spin} {roll}" priority="{rank}"/>')  # fmt: skip
+        return (
+            f'<geom name="{name}" size="0.1" contype="{of}" conaffinity="{meets}" condim="{dim}" '
+            f'friction="{slide} {spin} {roll}" priority="{rank}"/>'
+        )
 
     def body(k, children):
         joint = rng.choice(["", "<joint/>", '<joint type="ball"/>', "<joint/><joint pos='0.1 0 0' axis='1 0 0'/>"])
@@ -365,9 +425,11 @@ def random_contacts(seed):
     text, switch = geom("w0") + geom("w1"), '<option><flag filterparent="disable"/></option>' if seed % 3 == 2 else ""
     text += body(0, body(1, body(2, body(3, ""))) + body(4, body(5, ""))) + body(6, "")
     text += f'<body name="b7"><freejoint/>{geom("g7")}</body>'
-    more = ('<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
-            '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
-            '<pair geom1="w0" geom2="g7"/></contact>')  # fmt: skip
+    more = (
+        '<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
+        '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
+        '<pair geom1="w0" geom2="g7"/></contact>'
+    )
     if seed % 2:  # by which bodies are parts of the world of a scene, but not of MuJoCo's
         more += f'<equality><weld body1="b6"/><weld body1="b3" body2="b6" active="{str(seed % 4 == 1).lower()}"/></equality>'
     return bodies(text, more + switch)
@@ -389,8 +451,11 @@ def test_what_touches_and_how_is_that_of_mujoco(tmp_path, seed):
     model = build(resolve(document), document)
     shapes, contacts = model.shapes, model.contacts
     mine = {}
-    apart = {(s, int(contacts.apart[k])) for s in range(len(shapes.name))
-             for k in range(contacts.apart_start[s], contacts.apart_start[s + 1])}  # fmt: skip
+    apart = {
+        (s, int(contacts.apart[k]))
+        for s in range(len(shapes.name))
+        for k in range(contacts.apart_start[s], contacts.apart_start[s + 1])
+    }
     for a in range(len(shapes.name)):
         for b in range(a):
             g, h = contacts.group[a], contacts.group[b]
@@ -436,16 +501,22 @@ def test_a_geom_that_is_alone_in_its_file_meets_what_a_scene_adds(tmp_path, mask
     model_file(tmp_path, LONE.format(masks))
     assert run_command(["import", str(tmp_path / "model.xml"), "-o", str(included)], debug=True, as_json=False) == 0
     outer = tmp_path / "outer.yaml"
-    outer.write_text("simcli: 1\ninclude: [lone.yaml]\n"
-                     "world: {shapes: {floor: {type: plane, layers: [default], touches: [default]}}}\n")
+    outer.write_text(
+        "simcli: 1\ninclude: [lone.yaml]\nworld: {shapes: {floor: {type: plane, layers: [default], touches: [default]}}}\n"
+    )
     document = load_scene(outer)
     model = build(resolve(document), document)
     assert [model.shapes.name[s] for pair in model.contacts.pairs[:2] for s in pair] == ["floor", "ball/skin"]
 
 
 def test_a_plane_that_collides_with_nothing_of_its_file_is_kept(tmp_path):
-    spec = spec_of(tmp_path, bodies('<geom name="ground" type="plane" size="1 1 1"/>'
-                                    '<body name="b"><freejoint/><geom size="0.1" contype="0" conaffinity="0"/></body>'))
+    spec = spec_of(
+        tmp_path,
+        bodies(
+            '<geom name="ground" type="plane" size="1 1 1"/>'
+            '<body name="b"><freejoint/><geom size="0.1" contype="0" conaffinity="0"/></body>'
+        ),
+    )
     assert spec.world.shapes["ground"].type == "plane"
 
 
@@ -470,8 +541,9 @@ def test_a_loop_that_a_start_within_limits_would_open_closes_there(tmp_path, hol
     text = f"<mujoco>{MOCAP.format(one='mocap', hold=HOLDS[hold])}</mujoco>"
     report = import_model(model_file(tmp_path, text)).report
     told = [entry for entry in report.entries if "keep from where the file draws it" in entry.why]
-    assert [(entry.kind, entry.fate) for entry in told] == [("body" if "mocap" in hold else hold.split()[1].replace("point",
-                                                             "connect"), "changed")]  # fmt: skip
+    assert [(entry.kind, entry.fate) for entry in told] == [
+        ("body" if "mocap" in hold else hold.split()[1].replace("point", "connect"), "changed")
+    ]
     keys = {entry.name: entry for entry in report.entries if entry.kind == "key"}
     assert (keys["in"].fate, keys["out"].fate) == ("carried", "changed")
     assert keys["out"].why == "begins outside of limits: `j2` at -1, `j3` at 2"

@@ -33,12 +33,23 @@ mujoco = pytest.importorskip("mujoco")
 SAME = 1e-8  # [m] after 0.1 s by rk4 of 1 ms
 # Elements that are refused, or whose parts are dropped with all attributes, whatever these say.
 ALL_LOST = {"flexcomp", "attach", "deformable", "model", "flex", "flexstrain", *LOST_ELEMENTS, *LOST_DEFAULTS}
-SENSED = {kind.lower() for table in (sensors.SENSORS_AT_SITES, sensors.SENSORS_AT_OBJECTS, sensors.SENSORS_OF_JOINTS,
-                                     sensors.SENSORS_AT_JOINTS, sensors.SENSORS_OF_SUBTREES) for kind in table}  # fmt: skip
+SENSED = {
+    kind.lower()
+    for table in (
+        sensors.SENSORS_AT_SITES,
+        sensors.SENSORS_AT_OBJECTS,
+        sensors.SENSORS_OF_JOINTS,
+        sensors.SENSORS_AT_JOINTS,
+        sensors.SENSORS_OF_SUBTREES,
+    )
+    for kind in table
+}
 SENSED |= {"touch"}
 HELD = {"equality", "sensor"}  # elements in them have attributes in common
-ARM = (f'<body name="a"><joint name="j" axis="0 1 0"/>{BALL}<body name="b" pos="0.3 0 0"><joint name="k" axis="0 1 0"/>'
-       f'<geom name="g" type="capsule" size="0.05 0.1" pos="0.2 0 0"/><site name="s" pos="0.3 0 0"/></body></body>')
+ARM = (
+    f'<body name="a"><joint name="j" axis="0 1 0"/>{BALL}<body name="b" pos="0.3 0 0"><joint name="k" axis="0 1 0"/>'
+    f'<geom name="g" type="capsule" size="0.05 0.1" pos="0.2 0 0"/><site name="s" pos="0.3 0 0"/></body></body>'
+)
 
 
 def schema():
@@ -82,16 +93,27 @@ def test_an_attribute_that_nobody_knows_is_told(tmp_path, monkeypatch):
 
 def test_coefficients_after_the_first_are_told(tmp_path):
     """Of joints, of both kinds of tendons, and of defaults; those that are 0 are nothing."""
-    text = bodies(ARM.replace('name="j"', 'name="j" damping="0.2 0.1" stiffness="1 2"').replace(
-        'name="k"', 'name="k" damping="0.2 0 0" stiffness="3"') + '<site name="w" pos="0 0 1"/>', """
+    text = bodies(
+        ARM.replace('name="j"', 'name="j" damping="0.2 0.1" stiffness="1 2"').replace(
+            'name="k"', 'name="k" damping="0.2 0 0" stiffness="3"'
+        )
+        + '<site name="w" pos="0 0 1"/>',
+        """
       <default><tendon damping="0 0 0.1"/><joint stiffness="0 1"/></default>
       <tendon><fixed name="t" stiffness="10 5" damping="0.5 0.3"><joint joint="j" coef="1"/></fixed>
-        <spatial name="u" stiffness="10 5"><site site="w"/><site site="s"/></spatial></tendon>""")  # fmt: skip
+        <spatial name="u" stiffness="10 5"><site site="w"/><site site="s"/></spatial></tendon>""",
+    )
     spec, report = spec_of(tmp_path, text), imported(tmp_path, text).report
     assert (spec.joints["j"].damping, spec.forces["j_spring"].stiffness) == ((0.2,), (1.0,))
     told = {entry.kind for entry in report.entries if entry.why.startswith("has coefficients after the first one")}
-    assert told == {"joint@damping", "joint@stiffness", "fixed@stiffness", "fixed@damping", "spatial@stiffness",
-                    "tendon@damping"}  # fmt: skip
+    assert told == {
+        "joint@damping",
+        "joint@stiffness",
+        "fixed@stiffness",
+        "fixed@damping",
+        "spatial@stiffness",
+        "tendon@damping",
+    }
     assert set(fates(report, "joint@damping")) == {"j"}
     model = mujoco.MjModel.from_xml_string(text)
     assert model.dof_dampingpoly.any(axis=1).tolist() == [True, False]
@@ -102,16 +124,22 @@ def flagged(text, **flags):
     return text.replace("<worldbody>", f"<option><flag{words}/></option><worldbody>")
 
 
-DRIVEN = bodies(ARM, """<actuator><motor name="m" joint="k" gear="5" ctrlrange="-1 1" group="3"/>
+DRIVEN = bodies(
+    ARM,
+    """<actuator><motor name="m" joint="k" gear="5" ctrlrange="-1 1" group="3"/>
     <position name="p" joint="j" kp="20" ctrlrange="-0.1 0.1" group="2"/></actuator>
-    <keyframe><key name="up" ctrl="3 0.4"/></keyframe>""")  # fmt: skip
+    <keyframe><key name="up" ctrl="3 0.4"/></keyframe>""",
+)
 
 
 @pytest.mark.parametrize("change", ["none", "clampctrl", "group"])
 def test_actuators_drive_as_in_mujoco(tmp_path, change):
     """Controls that are clamped, or not, and groups of actuators that `option` switches off."""
-    text = {"none": DRIVEN, "clampctrl": flagged(DRIVEN, clampctrl="disable"),
-            "group": DRIVEN.replace("<worldbody>", '<option actuatorgroupdisable="2 7"/><worldbody>')}[change]  # fmt: skip
+    text = {
+        "none": DRIVEN,
+        "clampctrl": flagged(DRIVEN, clampctrl="disable"),
+        "group": DRIVEN.replace("<worldbody>", '<option actuatorgroupdisable="2 7"/><worldbody>'),
+    }[change]
     pair = Pair(model_file(tmp_path, text), tmp_path / "scene", off=("contact",))
     pair.data.ctrl[:] = pair.model.key_ctrl[0]
     controls = pair.mechanism.sections["keyframes"]["up"]["controls"]
@@ -121,7 +149,8 @@ def test_actuators_drive_as_in_mujoco(tmp_path, change):
     assert drives["k"] == (None if change == "clampctrl" else 5.0)
     fate, why = fates(report, "position")["p"]
     assert (fate, "its group is switched off by `option`" in why) == (
-        ("dropped", True) if change == "group" else ("changed", False))  # fmt: skip
+        ("dropped", True) if change == "group" else ("changed", False)
+    )
     assert ("range of its control" in why) == (change == "none")
 
 
@@ -148,9 +177,12 @@ def test_sensors_that_are_switched_off_are_dropped(tmp_path):
 
 def test_actuators_of_several_controls_leave_the_others_theirs(tmp_path):
     """A `pid` has up to three, so that the numbers of actuators and of their controls differ; these two are no drives."""
-    text = bodies(ARM, """<actuator><pid name="p" joint="j" kp="20" kv="1" input="pos vel ff"/>
+    text = bodies(
+        ARM,
+        """<actuator><pid name="p" joint="j" kp="20" kv="1" input="pos vel ff"/>
         <motor name="m" joint="k" gear="2" ctrlrange="-1 1.5"/><pid name="q" joint="j" kp="3" ki="1" kv="1"/>
-        <position name="s" joint="k" kp="4"/></actuator><keyframe><key name="up" ctrl="CONTROLS" act="0"/></keyframe>""")
+        <position name="s" joint="k" kp="4"/></actuator><keyframe><key name="up" ctrl="CONTROLS" act="0"/></keyframe>""",
+    )
     model = mujoco.MjModel.from_xml_string(text.replace('ctrl="CONTROLS" act="0"', ""))
     control = np.zeros(model.nu)
     first = {model.actuator(a).name: int(model.actuator_ctrladr[a]) for a in range(model.nactuator)}
@@ -160,21 +192,27 @@ def test_actuators_of_several_controls_leave_the_others_theirs(tmp_path):
     assert model.nu > model.nactuator == 4
     assert fates(report, "pid") == {
         "p": ("dropped", "adds a control to its force, and a drive that has targets takes no force"),
-        "q": ("dropped", "integrates its error, or bounds the rate of its target")}  # fmt: skip
+        "q": ("dropped", "integrates its error, or bounds the rate of its target"),
+    }
     assert spec.joints["k"].drive[0].effort_limit == 3.0
     assert spec.keyframes["up"].controls == {"joints.k.drive.target": 3.0, "forces.s.drive.target": 0.25}
     assert spec.joints["j"].drive is None
     assert fates(report, "key")["up"] == ("carried", "")
 
 
-@pytest.mark.parametrize("words", ["", 'input="pos" gear="2"', 'input="vel" gear="-1.5"', 'forcerange="-1 1"',
-                                   'posrange="-0.1 0.1" velrange="-2 2"'])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    ["", 'input="pos" gear="2"', 'input="vel" gear="-1.5"', 'forcerange="-1 1"', 'posrange="-0.1 0.1" velrange="-2 2"'],
+)
 def test_a_pid_that_does_not_integrate_drives_as_in_mujoco(tmp_path, words):
     """Its force is kp (u_1 - L) + kv (u_2 - L'), of a length L that is the gear times the coordinate."""
-    text = bodies(ARM, f"""<actuator><pid name="p" joint="j" kp="20" kv="1" {words}/><motor name="m" joint="k"/></actuator>
-        <keyframe><key name="up" CONTROLS/></keyframe>""")  # fmt: skip
+    text = bodies(
+        ARM,
+        f"""<actuator><pid name="p" joint="j" kp="20" kv="1" {words}/><motor name="m" joint="k"/></actuator>
+        <keyframe><key name="up" CONTROLS/></keyframe>""",
+    )
     count = mujoco.MjModel.from_xml_string(text.replace("CONTROLS", "")).nu
-    text = text.replace("CONTROLS", f'ctrl="{" ".join(map(str, [0.4, -0.7, 0.3][3 - count:]))}"')
+    text = text.replace("CONTROLS", f'ctrl="{" ".join(map(str, [0.4, -0.7, 0.3][3 - count :]))}"')
     pair = Pair(model_file(tmp_path, text), tmp_path / "scene", off=("contact",))
     pair.data.ctrl[:] = pair.model.key_ctrl[0]
     controls = pair.mechanism.sections["keyframes"]["up"]["controls"]
@@ -187,24 +225,33 @@ def test_a_pid_that_does_not_integrate_drives_as_in_mujoco(tmp_path, words):
 @pytest.mark.parametrize("law", ["2 -20 -1", "0 20 -1", "0 0 0"])
 def test_a_pid_that_is_no_drive_is_told(tmp_path, law):
     """As a `general` with a force at its target, with a wrong sign, or without gains."""
-    text = bodies(ARM, f'''<actuator><general name="p" joint="j" gaintype="pid" gainprm="0" biastype="affine" biasprm="{law}"
-        input="pos vel"/></actuator>''')  # fmt: skip
+    text = bodies(
+        ARM,
+        f'''<actuator><general name="p" joint="j" gaintype="pid" gainprm="0" biastype="affine" biasprm="{law}"
+        input="pos vel"/></actuator>''',
+    )
     assert fates(imported(tmp_path, text).report, "general")["p"] == (
-        "dropped", "has no gains, or a gear of 0, or pushes where it has reached its target")  # fmt: skip
+        "dropped",
+        "has no gains, or a gear of 0, or pushes where it has reached its target",
+    )
     assert spec_of(tmp_path, text).joints["j"].drive is None
 
 
 def test_what_parts_of_the_model_lose_is_told(tmp_path):
     """Springs of free joints, bounds of sums, orthographic cameras, depths, bases of terrain, and defaults."""
-    text = bodies(ARM.replace('name="j"', 'name="j" actuatorfrcrange="-1 1"') + f"""
+    text = bodies(
+        ARM.replace('name="j"', 'name="j" actuatorfrcrange="-1 1"')
+        + f"""
       <camera name="flat" projection="orthographic"/>
       <body name="f" pos="0 0 2"><joint name="free" type="free" stiffness="3"/>{BALL}</body>
-      <geom type="hfield" hfield="hills"/>""", """
+      <geom type="hfield" hfield="hills"/>""",
+        """
       <asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 0.2" elevation="0 1 0 1"/></asset>
       <default><muscle lmax="2"/><tendon width="0.1"/><texture builtin="flat"/></default>
       <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
       <actuator><motor name="m" tendon="t"/></actuator>
-      <sensor><rangefinder name="deep" site="s" data="depth"/></sensor>""")  # fmt: skip
+      <sensor><rangefinder name="deep" site="s" data="depth"/></sensor>""",
+    )
     report = imported(tmp_path, text).report
     assert fates(report, "camera")["flat"] == ("dropped", "shows parallel rays; cameras of scenes have an angle of view")
     assert fates(report, "joint")["free"] == ("changed", "without its spring, which free joints have not")
@@ -218,8 +265,10 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
 
 def test_zeros_say_nothing_where_mujoco_has_them_anyway(tmp_path):
     """A gap of 0 is what a geom has; a shadow, a weight of 1 and a scale of torques are what 0 and `false` take away."""
-    text = bodies(ARM.replace('name="g"', 'name="g" gap="0" adhesion="0" solmix="0" castshadow="false"'),
-                  '<equality><weld body1="b" torquescale="0"/></equality>')  # fmt: skip
+    text = bodies(
+        ARM.replace('name="g"', 'name="g" gap="0" adhesion="0" solmix="0" castshadow="false"'),
+        '<equality><weld body1="b" torquescale="0"/></equality>',
+    )
     report = imported(tmp_path, text).report
     told = {entry.kind for entry in report.entries if "@" in entry.kind}
     assert told == {"geom@solmix", "geom@castshadow", "weld@torquescale"}
@@ -229,10 +278,14 @@ def test_zeros_say_nothing_where_mujoco_has_them_anyway(tmp_path):
 
 def test_colours_that_a_body_has_not_are_told(tmp_path):
     """Of several shapes that collide; one colour of all is that of the body, and what is only seen has its own."""
-    geoms = ('<geom name="red" size="0.1" rgba="1 0 0 1"/><geom name="blue" size="0.1" rgba="0 0 1 1"/>'
-             '<geom name="plain" size="0.1"/><geom name="seen" size="0.1" rgba="0 1 0 0.5" contype="0" conaffinity="0"/>')
-    text = bodies(f'<body name="a"><freejoint/>{geoms}</body><body name="b"><freejoint/><geom name="one" size="0.1" '
-                  'rgba="0 0 1 1"/><geom name="two" size="0.1" rgba="0 0 1 0.5"/></body>')  # fmt: skip
+    geoms = (
+        '<geom name="red" size="0.1" rgba="1 0 0 1"/><geom name="blue" size="0.1" rgba="0 0 1 1"/>'
+        '<geom name="plain" size="0.1"/><geom name="seen" size="0.1" rgba="0 1 0 0.5" contype="0" conaffinity="0"/>'
+    )
+    text = bodies(
+        f'<body name="a"><freejoint/>{geoms}</body><body name="b"><freejoint/><geom name="one" size="0.1" '
+        'rgba="0 0 1 1"/><geom name="two" size="0.1" rgba="0 0 1 0.5"/></body>'
+    )
     told = fates(imported(tmp_path, text).report, "geom")
     lost = {name: why for name, (fate, why) in told.items() if fate == "changed"}
     assert set(lost) == {"red", "blue", "two"}
@@ -253,8 +306,10 @@ REFUSED = {
     "an include of itself": ('<mujoco><include file="model.xml"/></mujoco>', "included a second time"),
     "no include": ('<mujoco><include file="none.xml"/></mujoco>', "model.xml:1: there is no file `none.xml`"),
     "a mesh outside": ('<mujoco><asset><mesh name="m" file="../secret.obj"/></asset></mujoco>', "lies outside"),
-    "a mesh folder outside": ('<mujoco><compiler meshdir=".."/><asset><mesh file="secret.obj"/></asset></mujoco>',
-                              "lies outside"),
+    "a mesh folder outside": (
+        '<mujoco><compiler meshdir=".."/><asset><mesh file="secret.obj"/></asset></mujoco>',
+        "lies outside",
+    ),
     "a link outside": ('<mujoco><asset><mesh name="m" file="way.obj"/></asset></mujoco>', "lies outside"),
     "no mesh": ('<mujoco><asset><mesh file="none.stl"/></asset></mujoco>', "there is no file `none.stl`"),
     "a height field outside": ('<mujoco><asset><hfield file="../secret.obj" size="1 1 1 1"/></asset></mujoco>', "lies out"),
@@ -262,12 +317,16 @@ REFUSED = {
     "a plugin": ('<mujoco><extension><plugin plugin="x"/></extension></mujoco>', "needs a plugin"),
     "a soft body": (faulty('<flexcomp name="f" type="grid" count="2 2 2"/>'), "bodies that bend"),
     "a file elsewhere": (faulty('<geom type="sphere" size="0.1" file="parts.xml"/>'), "<geom> reads another file"),
-    "a million copies": (faulty('<replicate count="1000">' * 2 + f"<body><joint/>{BALL_JOINT}</body>" + "</replicate>" * 2),
-                         "makes more than 100000 copies"),
-    "a huge height field": ('<mujoco><asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset></mujoco>',
-                            "more than 16777216 heights"),
+    "a million copies": (
+        faulty('<replicate count="1000">' * 2 + f"<body><joint/>{BALL_JOINT}</body>" + "</replicate>" * 2),
+        "makes more than 100000 copies",
+    ),
+    "a huge height field": (
+        '<mujoco><asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset></mujoco>',
+        "more than 16777216 heights",
+    ),
     "half a file": (MODEL[:900], "no XML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -284,10 +343,13 @@ def test_hostile_files_are_refused_by_their_line(tmp_path, name):
 
 def test_memory_and_pictures_are_left_alone(tmp_path):
     """Sizes of memory, pictures and skins are not handed to MuJoCo, whatever they say."""
-    text = faulty('<body><freejoint/><geom size="0.1" material="m"/></body>', """
+    text = faulty(
+        '<body><freejoint/><geom size="0.1" material="m"/></body>',
+        """
       <size memory="900G" nuser_body="1000000000"/><asset>
       <texture name="t" type="2d" file="../secret.png"/><material name="m" texture="t" rgba="0 1 0 1"/>
-      <texture type="skybox" builtin="flat" width="100000" height="100000"/></asset>""")  # fmt: skip
+      <texture type="skybox" builtin="flat" width="100000" height="100000"/></asset>""",
+    )
     report = imported_of_faults(tmp_path, text).report
     assert fates_of_faults(report, "size")[""][0] == "dropped"
     assert fates_of_faults(report, "material@texture")["m"][0] == "dropped"
@@ -315,8 +377,15 @@ def test_a_fault_in_an_included_file_has_its_line(tmp_path):
         import_model(path)
 
 
-@pytest.mark.parametrize(("more", "loses"), [("", False), ("<option iterations='7' tolerance='1e-3'/>", False),
-                                             ("<option impratio='3'/>", True), ("<option density='1'/>", True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "loses"),
+    [
+        ("", False),
+        ("<option iterations='7' tolerance='1e-3'/>", False),
+        ("<option impratio='3'/>", True),
+        ("<option density='1'/>", True),
+    ],
+)
 def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
     """Lights, textures, user data, and how long MuJoCo's solver looks; not what its laws depend on."""
     text = f"""<mujoco>{more}<statistic extent="1"/><visual/><custom><numeric name="n" data="1"/></custom><worldbody>
@@ -421,8 +490,16 @@ def sensors_of(document):
             given = name if len(one.type) == 1 else f"{name}_{type_}"
             seen = names[table.base[k]], table.base_pose[0, k]
             needs_seen = SENSOR_TYPES[type_].takes == ("relative_to",)
-            found[given] = (type_, names[table.body[k]], table.pose[0, k], seen if needs_seen else None, one.body,
-                            int(table.toucher[k]) >= 0, table.radius[0, k], table.half[0, k])  # fmt: skip
+            found[given] = (
+                type_,
+                names[table.body[k]],
+                table.pose[0, k],
+                seen if needs_seen else None,
+                one.body,
+                int(table.toucher[k]) >= 0,
+                table.radius[0, k],
+                table.half[0, k],
+            )
     return found
 
 

@@ -136,19 +136,54 @@ def test_what_needs_another_number_is_told_without_it(tmp_path):
     text = SDF.replace("<mu>0.8</mu>", "").replace("<upper>0.2</upper>", "<upper>0.2</upper><dissipation>3</dissipation>")
     report = imported(tmp_path, text).report
     assert fates(report, "collision")["column/body"] == (
-        "changed", "its friction across (`mu2`) is left out, because it has none along (`mu`)")  # fmt: skip
+        "changed",
+        "its friction across (`mu2`) is left out, because it has none along (`mu`)",
+    )
     assert fates(report, "limit")["reach"] == (
-        "changed", "without its dissipation: hard limits have none, and it is not negative")  # fmt: skip
+        "changed",
+        "without its dissipation: hard limits have none, and it is not negative",
+    )
     soft = text.replace("<dissipation>", "<stiffness>10</stiffness><dissipation>")
     assert fates(imported(tmp_path, soft).report, "limit")["reach"] == ("carried", "")
 
 
 def test_every_element_is_told_once(tmp_path):
     """Parts belong to their element; all else has a line of the report."""
-    parts = {"sdf", "model", "pose", "parent", "child", "axis", "xyz", "geometry", "cylinder", "radius", "length", "mass",
-             "inertia", "ixx", "ixy", "ixz", "iyy", "iyz", "izz", "surface", "friction", "ode", "mu", "mu2", "material",
-             "diffuse", "damping", "spring_stiffness", "spring_reference", "lower", "upper", "effort",
-             "velocity"}  # fmt: skip
+    parts = {
+        "sdf",
+        "model",
+        "pose",
+        "parent",
+        "child",
+        "axis",
+        "xyz",
+        "geometry",
+        "cylinder",
+        "radius",
+        "length",
+        "mass",
+        "inertia",
+        "ixx",
+        "ixy",
+        "ixz",
+        "iyy",
+        "iyz",
+        "izz",
+        "surface",
+        "friction",
+        "ode",
+        "mu",
+        "mu2",
+        "material",
+        "diffuse",
+        "damping",
+        "spring_stiffness",
+        "spring_reference",
+        "lower",
+        "upper",
+        "effort",
+        "velocity",
+    }
     path = written(tmp_path)
     told = [(entry.kind, entry.line) for entry in import_model(path).report.entries]
     for element in read_xml(path).below():
@@ -183,8 +218,10 @@ def test_nothing_is_ignored_in_silence(tmp_path):
 
 
 def test_what_is_missing_or_bounds_nothing_is_told(tmp_path):
-    report = imported(tmp_path, SDF.replace("<mass>0.3</mass>", "").replace("<effort>5", "<effort>0").replace(
-        "<velocity>1", "<velocity>-2")).report  # fmt: skip
+    report = imported(
+        tmp_path,
+        SDF.replace("<mass>0.3</mass>", "").replace("<effort>5", "<effort>0").replace("<velocity>1", "<velocity>-2"),
+    ).report
     assert fates(report, "inertial")["slide"] == ("changed", "has no mass: 1 kg, as the format has it")
     fate, why = fates(report, "limit")["reach"]
     assert fate == "changed"
@@ -239,8 +276,12 @@ def test_the_base_floats_unless_it_is_held(tmp_path):
     assert "column_fixed" in imported(tmp_path, free, base="fixed").text
 
 
-CASSIE = sorted(path for root in {*sys.path, sys.prefix} if root for path in Path(
-    root, "cmeel.prefix/share/example-robot-data/robots").rglob("*.sdf"))  # fmt: skip
+CASSIE = sorted(
+    path
+    for root in {*sys.path, sys.prefix}
+    if root
+    for path in Path(root, "cmeel.prefix/share/example-robot-data/robots").rglob("*.sdf")
+)
 
 
 @pytest.mark.slow
@@ -292,12 +333,19 @@ ELEMENTS = {
     "limit": "<stiffness>10</stiffness> <stiffness>-10</stiffness> <dissipation>2</dissipation>",
 }
 ATTRIBUTES = {
-    "model": 'canonical_link="arm"', "inertial": 'auto="true"', "pose": 'degrees="true"', "frame": 'attached_to="slide"',
-    "xyz": 'expressed_in="shoulder"', "mesh": 'optimization="convex_hull"', "visual": 'odd="1"',
-}  # fmt: skip
+    "model": 'canonical_link="arm"',
+    "inertial": 'auto="true"',
+    "pose": 'degrees="true"',
+    "frame": 'attached_to="slide"',
+    "xyz": 'expressed_in="shoulder"',
+    "mesh": 'optimization="convex_hull"',
+    "visual": 'odd="1"',
+}
 WHOLE = SDF.replace(
-    '<plugin name="driver"', '<frame name="base"><pose>0 0 0.1 0 0 0.3</pose></frame>\n    <plugin name="driver"').replace(
-    '<sensor name="imu" type="imu"/>', '<visual name="skin"><geometry><mesh><uri>skin.obj</uri></mesh></geometry></visual>')
+    '<plugin name="driver"', '<frame name="base"><pose>0 0 0.1 0 0 0.3</pose></frame>\n    <plugin name="driver"'
+).replace(
+    '<sensor name="imu" type="imu"/>', '<visual name="skin"><geometry><mesh><uri>skin.obj</uri></mesh></geometry></visual>'
+)
 
 
 def children_of(text):
@@ -350,8 +398,11 @@ WORLD = """<sdf version="1.11"><world name="w"><frame name="bench"><pose>1 2 0 0
 def test_frames_and_joints_of_the_world_and_frames_of_models_by_their_names(tmp_path):
     spec = resolve(load_scene(written(tmp_path, WORLD)))
     ends = {name: (joint.type, joint.parent, joint.child) for name, joint in spec.joints.items()}
-    assert ends == {"foot": ("fixed", "world", "left_a"), "hinge": ("revolute", "left_a", "right_a"),
-                    "right_own": ("fixed", "right_a", "right_in_b")}  # fmt: skip
+    assert ends == {
+        "foot": ("fixed", "world", "left_a"),
+        "hinge": ("revolute", "left_a", "right_a"),
+        "right_own": ("fixed", "right_a", "right_in_b"),
+    }
     foot, hinge, own = (spec.joints[name] for name in ("foot", "hinge", "right_own"))
     assert foot.parent_frame.xyz == pytest.approx((1, 2.5, 0))
     assert hinge.parent_frame.xyz == pytest.approx((0.1, 0.5, 0.3))  # in `left`, which is turned by 90 degrees as `bench` is
@@ -421,8 +472,12 @@ NOTED = """<sdf version="1.11"><world name="w"><light name="sun" type="point"/><
   <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz>
     <initial_position>0</initial_position></axis></joint>
   <!-- here --></model></world></sdf>"""
-LOSSES = ("<plugin name='p' filename='p.so'/>", "<enable_wind>true</enable_wind>", "<gripper name='g'/>",
-          "<link name='c' odd='1'><inertial><mass>1</mass></inertial></link>")  # fmt: skip
+LOSSES = (
+    "<plugin name='p' filename='p.so'/>",
+    "<enable_wind>true</enable_wind>",
+    "<gripper name='g'/>",
+    "<link name='c' odd='1'><inertial><mass>1</mass></inertial></link>",
+)
 
 
 @pytest.mark.parametrize("more", ["", *LOSSES])
@@ -534,8 +589,11 @@ SHAPES = """<collision name="c1"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose><density>50
     <geometry><cylinder><radius>0.1</radius><length>0.2</length></cylinder></geometry></collision>"""
 
 
-DENSITIES = {"water": ("", 1000, None), "density": ("<density>300</density>", 300, None),
-             "mass": ("<mass>2.5</mass>", 1000, 2.5)}  # fmt: skip
+DENSITIES = {
+    "water": ("", 1000, None),
+    "density": ("<density>300</density>", 300, None),
+    "mass": ("<mass>2.5</mass>", 1000, 2.5),
+}
 
 
 @pytest.mark.parametrize(("words", "common", "mass"), DENSITIES.values(), ids=DENSITIES)
@@ -572,8 +630,10 @@ def test_an_automatic_inertia_of_a_mesh_and_of_nothing(tmp_path):
     body = resolve(load_scene(tmp_path / "robot.sdf")).bodies["a"]
     assert body.mass == pytest.approx(1000 / 3)
     assert body.com == pytest.approx((-0.25, 0.25, 0.5))
-    for shape, why in (("", "the link has no collision"), (f'<collision name="c">{mesh}</collision>'.replace("skin", "no"),
-                                                           "`c`: mesh: there is no such file")):  # fmt: skip
+    for shape, why in (
+        ("", "the link has no collision"),
+        (f'<collision name="c">{mesh}</collision>'.replace("skin", "no"), "`c`: mesh: there is no such file"),
+    ):
         bare = f'<sdf version="1.11"><model name="m"><link name="a"><inertial auto="1"/>{shape}</link></model></sdf>'
         fate, words = fates(imported(tmp_path, bare).report, "inertial")["a"]
         assert (fate, words.startswith(f"`auto`: {why}")) == ("dropped", True)
@@ -593,14 +653,25 @@ def meeting(tmp_path, text) -> set[frozenset[str]]:
     """Pairs of bodies whose shapes may touch."""
     spec = resolve(load_scene(written(tmp_path, text)))
     shapes = {name: next(iter(body.shapes.values())) for name, body in spec.bodies.items() if body.shapes}
-    return {frozenset((a, b)) for a, one in shapes.items() for b, other in shapes.items()
-            if a != b and one.collide and other.collide
-            and (set(one.layers) & set(other.touches) or set(other.layers) & set(one.touches))}  # fmt: skip
+    return {
+        frozenset((a, b))
+        for a, one in shapes.items()
+        for b, other in shapes.items()
+        if a != b
+        and one.collide
+        and other.collide
+        and (set(one.layers) & set(other.touches) or set(other.layers) & set(one.touches))
+    }
 
 
 def test_models_of_a_world_meet_and_links_of_one_do_not(tmp_path):
-    pair = BALL.format("a", "0 0 0", "", '<link name="m"><inertial><mass>1</mass></inertial><collision name="c"><geometry>'
-                       "<box><size>1 1 1</size></box></geometry></collision></link>")  # fmt: skip
+    pair = BALL.format(
+        "a",
+        "0 0 0",
+        "",
+        '<link name="m"><inertial><mass>1</mass></inertial><collision name="c"><geometry>'
+        "<box><size>1 1 1</size></box></geometry></collision></link>",
+    )
     found = meeting(tmp_path, world_of(pair, BALL.format("b", "3 0 0", "", "")))
     assert found == {frozenset(("a_l", "b_l")), frozenset(("a_m", "b_l"))}
     touching = pair.replace("</model>", "<self_collide>true</self_collide></model>")
@@ -616,10 +687,15 @@ def test_masks_are_layers(tmp_path):
     assert meeting(tmp_path, world_of(*models)) == wanted
 
 
-@pytest.mark.parametrize(("version", "words", "gravity"), [
-    ("1.4", '<physics type="ode"><gravity>0 0 -1.62</gravity></physics>', -1.62),
-    ("1.5", '<physics name="p" type="ode"><gravity>0 0 -3</gravity><max_step_size>1</max_step_size></physics>', -3.0),
-    ("1.9", "<gravity>0 0 -2</gravity>", -2.0), ("1.9", "", -9.8)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "words", "gravity"),
+    [
+        ("1.4", '<physics type="ode"><gravity>0 0 -1.62</gravity></physics>', -1.62),
+        ("1.5", '<physics name="p" type="ode"><gravity>0 0 -3</gravity><max_step_size>1</max_step_size></physics>', -3.0),
+        ("1.9", "<gravity>0 0 -2</gravity>", -2.0),
+        ("1.9", "", -9.8),
+    ],
+)
 def test_gravity_stands_where_the_version_has_it(tmp_path, version, words, gravity):
     text = world_of(BALL.format("a", "0 0 0", "", ""), version=version, words=words)
     assert resolve(load_scene(written(tmp_path, text, "robot.world"))).world.gravity == (0.0, 0.0, gravity)
@@ -645,8 +721,11 @@ def test_models_of_other_files_are_put_in_their_place(tmp_path):
     (tmp_path / "ball" / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     (tmp_path / "ball" / "model.config").write_text('<model><sdf version="1.9">model.sdf</sdf></model>')
     include = "<include><uri>{}</uri><name>{}</name>{}</include>"
-    text = world_of(include.format("model://ball", "one", "<pose>1 2 3 0 0 0</pose>"), include.format("ball", "two", ""),
-                    include.format("ball/model.sdf", "still", "<static>true</static>"))  # fmt: skip
+    text = world_of(
+        include.format("model://ball", "one", "<pose>1 2 3 0 0 0</pose>"),
+        include.format("ball", "two", ""),
+        include.format("ball/model.sdf", "still", "<static>true</static>"),
+    )
     found = imported(tmp_path, text)
     spec = resolve(load_scene(tmp_path / "robot.sdf"))
     assert [(name, body.pose.xyz) for name, body in spec.bodies.items()] == [("one_l", (1, 2, 3)), ("two_l", (0, 0, 1))]
@@ -655,9 +734,15 @@ def test_models_of_other_files_are_put_in_their_place(tmp_path):
     assert {entry.file for entry in found.report.entries if entry.kind == "link"} == {"ball/model.sdf"}
 
 
-@pytest.mark.parametrize(("uri", "words"), [
-    ("https://fuel.example/ball", "no such file"), ("../ball.sdf", "lies outside"), ("robot.sdf", "includes itself"),
-    ("model://nothing", "not found")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("https://fuel.example/ball", "no such file"),
+        ("../ball.sdf", "lies outside"),
+        ("robot.sdf", "includes itself"),
+        ("model://nothing", "not found"),
+    ],
+)
 def test_models_that_are_not_there_are_refused_with_the_line(tmp_path, uri, words):
     with pytest.raises(FileError, match=rf"robot.sdf:2: .*{words}"):
         imported(tmp_path, world_of(f"\n<include><uri>{uri}</uri></include>"))

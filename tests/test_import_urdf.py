@@ -164,11 +164,21 @@ def test_meshes_are_copied_and_meshes_elsewhere_are_not_read(tmp_path):
     (package / "meshes" / "part.obj").write_bytes((tmp_path / "secret.obj").read_bytes())
     (package / "meshes" / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     (package / "meshes" / "way.obj").symlink_to(tmp_path / "secret.obj")
-    names = ["meshes/part.obj", "package://pack/meshes/part.obj", "package://none/part.obj", "../secret.obj",
-             str(tmp_path / "secret.obj"), "meshes/way.obj", "package://pack/../secret.obj", "meshes/flat.obj",
-             "meshes/part.dae", "meshes/none.obj"]  # fmt: skip
-    shapes = "".join(f'<collision name="s{k}"><geometry><mesh filename="{name}"/></geometry></collision>'
-                     for k, name in enumerate(names))  # fmt: skip
+    names = [
+        "meshes/part.obj",
+        "package://pack/meshes/part.obj",
+        "package://none/part.obj",
+        "../secret.obj",
+        str(tmp_path / "secret.obj"),
+        "meshes/way.obj",
+        "package://pack/../secret.obj",
+        "meshes/flat.obj",
+        "meshes/part.dae",
+        "meshes/none.obj",
+    ]
+    shapes = "".join(
+        f'<collision name="s{k}"><geometry><mesh filename="{name}"/></geometry></collision>' for k, name in enumerate(names)
+    )
     path = robot(package, f'<robot name="r"><link name="a">{MASS}{shapes}</link></robot>')
     found = import_model(path)
     assert set(found.files) == {"meshes/part.obj"}
@@ -246,11 +256,18 @@ def test_limits_that_are_infinite(tmp_path):
     assert fates(imported(tmp_path, text).report, "limit")["turn"] == ("changed", "a continuous joint has no limits")
 
 
-@pytest.mark.parametrize(("name", "target"), [("robot.urdf", "robot_expanded.urdf"), ("robot.urdf.xacro", "robot.urdf"),
-                                              ("robot.xacro", "robot.urdf")])  # fmt: skip
-@pytest.mark.parametrize("text", ['<robot xmlns:x="http://wiki.ros.org/xacro"><x:macro name="a"/></robot>',
-                                  '<robot><link name="${p}"/></robot>',
-                                  '<robot><link name="$(arg p)"/></robot>'])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("robot.urdf", "robot_expanded.urdf"), ("robot.urdf.xacro", "robot.urdf"), ("robot.xacro", "robot.urdf")],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<robot xmlns:x="http://wiki.ros.org/xacro"><x:macro name="a"/></robot>',
+        '<robot><link name="${p}"/></robot>',
+        '<robot><link name="$(arg p)"/></robot>',
+    ],
+)
 def test_the_command_that_expands_macros_writes_another_file(tmp_path, name, target, text):
     path = robot(tmp_path, text, name)
     with pytest.raises(FileError, match="of xacro: expand it by") as caught:
@@ -262,13 +279,20 @@ def test_the_command_that_expands_macros_writes_another_file(tmp_path, name, tar
     assert f"> {tmp_path / 'robot_expanded.urdf'}`" in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "name", "words"), [
-    ('<robot name="r"/>', "r.urdf", "nothing in it has mass or a shape"),
-    ('<robot name="r"><link name="a"/></robot>', "r.urdf", "nothing in it has mass or a shape"),
-    ('<sdf version="1.6"><model name="q"/></sdf>', "r.urdf", "the root is <sdf>, that is SDF, but the file is called .urdf"),
-    ('<sdf version="1.6"><model name="q"/></sdf>', "r.sdf", "nothing in it has mass or a shape"),
-    (ROBOT, "r.sdf", "the root is <robot>, that is URDF, but the file is called .sdf: call it r.urdf"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ('<robot name="r"/>', "r.urdf", "nothing in it has mass or a shape"),
+        ('<robot name="r"><link name="a"/></robot>', "r.urdf", "nothing in it has mass or a shape"),
+        (
+            '<sdf version="1.6"><model name="q"/></sdf>',
+            "r.urdf",
+            "the root is <sdf>, that is SDF, but the file is called .urdf",
+        ),
+        ('<sdf version="1.6"><model name="q"/></sdf>', "r.sdf", "nothing in it has mass or a shape"),
+        (ROBOT, "r.sdf", "the root is <robot>, that is URDF, but the file is called .sdf: call it r.urdf"),
+    ],
+)
 def test_what_makes_no_scene_is_refused(tmp_path, text, name, words):
     with pytest.raises(FileError) as caught:
         import_model(robot(tmp_path, text, name))
@@ -291,16 +315,22 @@ def paint(name, rgba=""):
 
 def test_colours_are_carried_or_told(tmp_path):
     """Opacity of what collides too; names of materials that come later; what is defined nowhere; what a body cannot say."""
-    look, told = looking(tmp_path, shape("collision", 1) + shape("visual", 1, paint("red", "1 0 0 0.5"))
-                         + shape("visual", 2, paint("blue")) + shape("visual", 3, paint("blue", "0 0 1 1"))
-                         + shape("visual", 4, paint("none")))  # fmt: skip
+    look, told = looking(
+        tmp_path,
+        shape("collision", 1)
+        + shape("visual", 1, paint("red", "1 0 0 0.5"))
+        + shape("visual", 2, paint("blue"))
+        + shape("visual", 3, paint("blue", "0 0 1 1"))
+        + shape("visual", 4, paint("none")),
+    )
     assert (look.colour, look.opacity) == ("#ff0000", 0.5)
     seen = {name: (one.colour, one.opacity) for name, one in look.shapes.items()}
     assert seen == {"visual2": ("#0000ff", 1.0), "visual3": ("#0000ff", 1.0), "visual4": (None, 1.0)}
     assert [name for name, (fate, _) in told.items() if fate != "carried"] == ["a/visual4"]
     assert told["a/visual4"][1] == "its material `none` is defined nowhere: the shape has no colour"
-    look, told = looking(tmp_path, "".join(shape("collision", k) + shape("visual", k, paint(f"m{k}", f"0 0 {k - 1} 1"))
-                                           for k in (1, 2)))  # fmt: skip
+    look, told = looking(
+        tmp_path, "".join(shape("collision", k) + shape("visual", k, paint(f"m{k}", f"0 0 {k - 1} 1")) for k in (1, 2))
+    )
     assert look.colour is None
     assert told["a/visual2"][0] == "changed"
     assert told["a/visual2"][1].startswith("without the colour #0000ff: shapes of a body that collide have one colour")
@@ -370,8 +400,9 @@ def test_long_names_are_keys_before_a_comment(tmp_path, length):
     assert spec.joints[name].velocity_limit == (1.0,)
 
 
-@pytest.mark.parametrize(("more", "loses"), [("", False), ("<ros2_control name='c'/>", False), ("<gazebo/>", True),
-                                             ("<odd/>", True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "loses"), [("", False), ("<ros2_control name='c'/>", False), ("<gazebo/>", True), ("<odd/>", True)]
+)
 def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
     report = import_model(robot(tmp_path, NOTED.replace("MORE", more))).report
     assert report.loses == loses
@@ -419,9 +450,15 @@ def test_a_model_runs_as_its_scene_does(tmp_path):
     out.mkdir()
     files = tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"
     run = ["--duration", "20 ms", "--force", "-q", "-o"]
-    results = run_many([["import", tmp_path / "robot.urdf", "-o", tmp_path / "robot.yaml"],
-                        ["run", tmp_path / "robot.urdf", *run, files[0]], ["run", tmp_path / "robot.yaml", *run, files[1]],
-                        ["run", files[0], *run, files[2]]], out)  # fmt: skip
+    results = run_many(
+        [
+            ["import", tmp_path / "robot.urdf", "-o", tmp_path / "robot.yaml"],
+            ["run", tmp_path / "robot.urdf", *run, files[0]],
+            ["run", tmp_path / "robot.yaml", *run, files[1]],
+            ["run", files[0], *run, files[2]],
+        ],
+        out,
+    )
     assert [code for code, _ in results] == [0] * 4, results
     one, other, again = map(committed, files)
     assert not differing(one, other)

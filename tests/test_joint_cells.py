@@ -60,8 +60,14 @@ def test_what_is_refused_is_named(solver):
     assert len(scene.cells) + len(refused) == 2 * len(FIELDS) * len(dofs.TYPES)
     for (kind, name, outside), faults in refused.items():
         key = {"effort": "joint", "torsion": "joint"}.get(name.split(".")[0], name.split(".")[0])  # of a force
-        named = [fault for fault in faults if f".{key}" in fault.where.path or f"`{key}`" in fault.message
-                 or ".type" in fault.where.path or ".axes" in fault.where.path]  # fmt: skip
+        named = [
+            fault
+            for fault in faults
+            if f".{key}" in fault.where.path
+            or f"`{key}`" in fault.message
+            or ".type" in fault.where.path
+            or ".axes" in fault.where.path
+        ]
         assert named, (kind, name, outside, faults)
         assert all(fault.hint for fault in named), (kind, name, outside, faults)
 
@@ -87,8 +93,10 @@ def test_what_is_taken_changes_the_motion(solver, device):
     plan = RunPlan(H, STEPS, 1, frozenset(("joints", "bodies")))
     run = SOLVERS[solver](model, scene.options, plan, device)
     blocks = [run.initial(), run.advance(1)]
-    columns = {name: np.concatenate([block.columns[f"frames/{name}"] for block in blocks])[:, 0]
-               for name in ("joint_q", "joint_qd", "body_q", "body_qd")}  # fmt: skip
+    columns = {
+        name: np.concatenate([block.columns[f"frames/{name}"] for block in blocks])[:, 0]
+        for name in ("joint_q", "joint_qd", "body_q", "body_qd")
+    }
     joints, bodies = ({name: k for k, name in enumerate(names)} for names in (model.joints.name, model.bodies.name))
 
     def seen(name):
@@ -98,8 +106,9 @@ def test_what_is_taken_changes_the_motion(solver, device):
         parts = [columns[name][:, place] for name, place in where.items()]
         return np.concatenate([np.nan_to_num(np.ravel(part)) for part in parts])
 
-    silent = [cell for cell, (having, without) in scene.cells.items()
-              if not np.abs(seen(having) - seen(without)).max() > SEEN]  # fmt: skip
+    silent = [
+        cell for cell, (having, without) in scene.cells.items() if not np.abs(seen(having) - seen(without)).max() > SEEN
+    ]
     assert scene.cells
     assert silent == []
 
@@ -115,8 +124,9 @@ NEAR = {"affine": 1e-5, "natural": 1e-7}
 
 
 @pytest.mark.parametrize("laws", LAWS)
-@pytest.mark.parametrize("solver", [
-    name if name == "affine" else pytest.param(name, marks=pytest.mark.slow) for name in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [name if name == "affine" else pytest.param(name, marks=pytest.mark.slow) for name in SOLVERS]
+)
 def test_a_joint_that_is_off_does_nothing(solver, laws, tmp_path):
     armature = solver == "affine" and "armature" in laws
     text = f"""
@@ -176,12 +186,20 @@ def wheels():
     joints["switched"] = pin | {"at": [0, len(ACTIONS) + 1, 0], "child": "driver", "loop": True}
     joints["on_driven"]["mimic"] = {"joint": "switched", "ratio": RATIO}
     forces["push"] = {"type": "wrench", "body": "driver", "torque": [0, TORQUE, 0]}
-    return {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "signals": {"pull": {"constant": -7}}, "bodies": bodies,
-            "joints": joints, "forces": forces, "events": [{"at": SWITCHED, "set": {"joints.switched.enabled": False}}]}
+    return {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0]},
+        "signals": {"pull": {"constant": -7}},
+        "bodies": bodies,
+        "joints": joints,
+        "forces": forces,
+        "events": [{"at": SWITCHED, "set": {"joints.switched.enabled": False}}],
+    }
 
 
-@pytest.mark.parametrize("solver", [
-    name if name == "affine" else pytest.param(name, marks=pytest.mark.slow) for name in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [name if name == "affine" else pytest.param(name, marks=pytest.mark.slow) for name in SOLVERS]
+)
 def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
     """Efforts, motions, and gears whose leader, follower or both are off; and one from an event on."""
     path = tmp_path / "wheels.yaml"
@@ -200,8 +218,10 @@ def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
     joints = phases[0].model.joints
     run.initial()
     last = run.advance(1).columns
-    q, qd, effort = ({name: last[f"frames/joint_{key}"][0, 0, start[j]] for j, name in enumerate(joints.name)}
-                     for key, start in (("q", joints.q_start), ("qd", joints.qd_start), ("effort", joints.qd_start)))
+    q, qd, effort = (
+        {name: last[f"frames/joint_{key}"][0, 0, start[j]] for j, name in enumerate(joints.name)}
+        for key, start in (("q", joints.q_start), ("qd", joints.qd_start), ("effort", joints.qd_start))
+    )
     slack = NEAR.get(solver, 1e-12)
     for name in ACTIONS:
         assert q[f"on_{name}"] == pytest.approx(RATE * JOINTS_OFF_STEPS * DT, rel=0, abs=slack), name
@@ -215,16 +235,20 @@ def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
 LINES = {  # file: a line that is there, and what is added behind it
     "model/tables/model.py": [("    UNIVERSAL_PRISMATIC = 18\n", "    SOCKET = 19\n    SLIDER_BALL = 20\n")],
     "joint_types.py": [
-        ('    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),\n',
-         '    "socket": TypeEntry("AAA", Coordinates.QUATERNION),\n'
-         '    "slider_ball": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True),\n'),
+        (
+            '    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),\n',
+            '    "socket": TypeEntry("AAA", Coordinates.QUATERNION),\n'
+            '    "slider_ball": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True),\n',
+        ),
     ],
     "model/joints/catalogue.py": [
-        ('    "ball": (JointKind.BALL, all_turns, same_point, unbound),\n',
-         '    "socket": (JointKind.SOCKET, all_turns, same_point, unbound),\n'
-         '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound, _AXIS),\n'),
+        (
+            '    "ball": (JointKind.BALL, all_turns, same_point, unbound),\n',
+            '    "socket": (JointKind.SOCKET, all_turns, same_point, unbound),\n'
+            '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound, _AXIS),\n',
+        ),
     ],
-}  # fmt: skip
+}
 ROUNDING = 1e-9  # [m, rad/s], of the same equations in another order
 SCENE = """
 simcli: 1
@@ -290,8 +314,15 @@ def house(tmp_path_factory):
 
 def in_house(house, *words):
     """A process that has the joint types."""
-    return subprocess.run([sys.executable, *words], cwd=house, capture_output=True, text=True, timeout=TIMEOUT,
-                          env=environment(PYTHONPATH=str(house)), check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=house,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        env=environment(PYTHONPATH=str(house)),
+        check=False,
+    )
 
 
 # Files that may name several joint types in one list: the list itself, and what each solver can do with them.
@@ -315,8 +346,12 @@ def test_no_other_file_has_a_list_of_joint_types():
     """Readers and writers of formats apart, whose lists are of what the formats have."""
     house = Path(simcli.__file__).parent
     files = {path.relative_to(house).as_posix(): path for path in house.rglob("*.py")}
-    found = [f"{name}:{line}" for name, path in files.items() if name not in OF_TYPES and not name.startswith("exchange/")
-             for line in type_lists(ast.parse(path.read_text(encoding="utf-8")))]  # fmt: skip
+    found = [
+        f"{name}:{line}"
+        for name, path in files.items()
+        if name not in OF_TYPES and not name.startswith("exchange/")
+        for line in type_lists(ast.parse(path.read_text(encoding="utf-8")))
+    ]
     assert found == []
     assert list(type_lists(ast.parse("a = ('ball', 'free')\nb = 'screw cable'\nc = ('ball', 1)"))) == [1, 2]
 
@@ -370,11 +405,14 @@ def scene_of_ball_limits(solver, integrator, dt, touches=False, limit=LIMIT, eve
     ground = {"shapes": {"ground": {"type": "plane"}}} if touches else {}
     options = {"contact": {"tolerance": 1e-10}} if touches else {}
     return {
-        "simcli": 1, "world": {"gravity": [0, 0, 0], **ground},
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0], **ground},
         "bodies": {"top": top, **({"stone": STONE} if touches else {})},
-        "joints": {"hip": hip}, "solver": {"type": solver, "integrator": integrator, "dt": dt, **options},
-        "run": {"duration": DURATION}, "output": {"every": every, "channels": ["state", "energy"]},
-    }  # fmt: skip
+        "joints": {"hip": hip},
+        "solver": {"type": solver, "integrator": integrator, "dt": dt, **options},
+        "run": {"duration": DURATION},
+        "output": {"every": every, "channels": ["state", "energy"]},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -405,9 +443,18 @@ def error(folder, exact, dt, *cell, **more):
     return max(np.abs(q - exact[:, :4]).max(), np.abs(hip.qd[:, 0] - exact[:, 4:]).max())
 
 
-CELLS = [("generalized", "semi_implicit", False), *(pytest.param(*cell, marks=slow) for cell in (
-    ("generalized", "semi_implicit", True), ("maximal", "semi_implicit", False), ("maximal", "semi_implicit", True),
-    ("natural", "moreau", True)))]  # fmt: skip
+CELLS = [
+    ("generalized", "semi_implicit", False),
+    *(
+        pytest.param(*cell, marks=slow)
+        for cell in (
+            ("generalized", "semi_implicit", True),
+            ("maximal", "semi_implicit", False),
+            ("maximal", "semi_implicit", True),
+            ("natural", "moreau", True),
+        )
+    ),
+]
 
 
 @pytest.mark.parametrize(("solver", "integrator", "touches"), CELLS)
@@ -417,8 +464,10 @@ def test_steps_of_first_order_converge(tmp_path, exact, solver, integrator, touc
     assert errors[1] < 0.03
 
 
-HIGHER = [("generalized", "rk4"), *(pytest.param(*cell, marks=slow) for cell in (
-    ("generalized", "implicit"), ("natural", "zhong06")))]  # fmt: skip
+HIGHER = [
+    ("generalized", "rk4"),
+    *(pytest.param(*cell, marks=slow) for cell in (("generalized", "implicit"), ("natural", "zhong06"))),
+]
 
 
 @pytest.mark.parametrize(("solver", "integrator"), HIGHER)

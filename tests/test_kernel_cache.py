@@ -157,8 +157,10 @@ def test_a_folder_that_cannot_be_written_is_read(cache, tmp_path):
 def test_two_processes_at_once_do_no_harm(cache):
     """Each takes six kernels twice. What it has compiled itself counts once, what the other one has at both times."""
     code = READ.format(sizes=[1, 2, 1, 2])
-    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment())
-            for _ in range(2)]  # fmt: skip
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment())
+        for _ in range(2)
+    ]
     found = [[int(word) for word in process.communicate()[0].split()] for process in both]
     assert all(6 <= sum(numbers) <= 12 for numbers in found), found
     assert len(files(cache)) == 6

@@ -156,11 +156,13 @@ def test_the_logarithm_of_parts(evaluate):
 
 def by_lane(function):
     """A function of scalars, of all lanes one after another."""
+
     def of_pack(pack):
         found = elementary.local(pack)
         for lane in range(found.get_shape()[0]):
             put_lane(found, lane, function(get_lane(pack, lane)))
         return found
+
     return of_pack
 
 

@@ -65,21 +65,28 @@ FIRST_CLASS = 64  # worlds whose kernels are the same where each stage is one
 def chain(solver: str, n: int, n_springs: int, mass: float, **numbers) -> str:
     """Hinges one below the other, with springs between the world and the first bodies."""
     bodies = (f"b{k}: {{mass: {mass}}}" for k in range(n))
-    joints = (f"j{k}: {{parent: {f'b{k - 1}' if k else 'world'}, child: b{k}, "
-              f"parent_frame: {{xyz: [0, 0, {-1 if k else 0}]}}, q: 0.3}}" for k in range(n))  # fmt: skip
-    springs = (f"s{k}: {{type: spring, a: {{world: [1, 0, 0]}}, b: b{k}/p, stiffness: 5, rest_length: 1}}"
-               for k in range(n_springs))  # fmt: skip
+    joints = (
+        f"j{k}: {{parent: {f'b{k - 1}' if k else 'world'}, child: b{k}, "
+        f"parent_frame: {{xyz: [0, 0, {-1 if k else 0}]}}, q: 0.3}}"
+        for k in range(n)
+    )
+    springs = (
+        f"s{k}: {{type: spring, a: {{world: [1, 0, 0]}}, b: b{k}/p, stiffness: 5, rest_length: 1}}" for k in range(n_springs)
+    )
     parts = {"bodies": bodies, "joints": joints, "springs": springs}
     return SCENE.format(solver=solver, **numbers, **{name: ", ".join(part) for name, part in parts.items()})
 
 
-ON_GPU = [pytest.param("generalized", "like_gpu", marks=pytest.mark.slow),
-          pytest.param("generalized", "vulkan", marks=pytest.mark.gpu)]  # fmt: skip
+ON_GPU = [
+    pytest.param("generalized", "like_gpu", marks=pytest.mark.slow),
+    pytest.param("generalized", "vulkan", marks=pytest.mark.gpu),
+]
 
 
-@pytest.mark.parametrize(("solver", "device"), [
-    *(pytest.param(one, "cpu", marks=[pytest.mark.slow] * (one != "generalized")) for one in SOLVERS),
-    *ON_GPU])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "device"),
+    [*(pytest.param(one, "cpu", marks=[pytest.mark.slow] * (one != "generalized")) for one in SOLVERS), *ON_GPU],
+)
 def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path, monkeypatch):
     scenes, fixed = {"first": {}, **{name: {name: value} for name, value in OTHERS.items()}}, {}
     if device == "vulkan":
@@ -93,8 +100,14 @@ def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path,
     assert [kernels - first for kernels in others] == [set()] * (len(scenes) - 1), list(scenes)
 
 
-@pytest.mark.parametrize(("solver", "device"), [("generalized", "cpu"), ON_GPU[0], *(
-    pytest.param(one, "cpu", marks=pytest.mark.slow) for one in SOLVERS if one != "generalized")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "device"),
+    [
+        ("generalized", "cpu"),
+        ON_GPU[0],
+        *(pytest.param(one, "cpu", marks=pytest.mark.slow) for one in SOLVERS if one != "generalized"),
+    ],
+)
 def test_another_number_of_shapes_needs_no_other_kernel(solver, device, tmp_path, monkeypatch):
     for n in (2, 3):
         bodies = ", ".join(f"b{k}: {{pose: {{xyz: [{3 * k}, 0, 1]}}}}" for k in range(n))

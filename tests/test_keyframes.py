@@ -66,17 +66,20 @@ def start(tmp_path, initial, sets=()):
     return model.joint_q, model.joint_qd
 
 
-@pytest.mark.parametrize(("initial", "sets", "q", "qd"), [
-    ("", (), [2, 0], [0, 9]),
-    ("initial: home", (), [0.1, np.pi / 2], [2, 9]),
-    ("", ("initial=home",), [0.1, np.pi / 2], [2, 9]),
-    ("initial: home", ("initial=bent",), [1, 0.5], [0, 9]),
-    ("initial: bent", ("params.bend=0.7",), [1, 0.7], [0, 9]),
-    ("initial: {keyframe: home, joint_q: {shoulder: 0.3}}", (), [0.3, np.pi / 2], [2, 9]),
-    ("initial: {keyframe: home, joint_q: {'*': 0.3}, joint_qd: {elbow: 1}}", (), [0.3, 0.3], [2, 1]),  # later ones win
-    ("initial: {keyframe: home}", ("initial.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
-    ("initial: home", ("keyframes.home.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("initial", "sets", "q", "qd"),
+    [
+        ("", (), [2, 0], [0, 9]),
+        ("initial: home", (), [0.1, np.pi / 2], [2, 9]),
+        ("", ("initial=home",), [0.1, np.pi / 2], [2, 9]),
+        ("initial: home", ("initial=bent",), [1, 0.5], [0, 9]),
+        ("initial: bent", ("params.bend=0.7",), [1, 0.7], [0, 9]),
+        ("initial: {keyframe: home, joint_q: {shoulder: 0.3}}", (), [0.3, np.pi / 2], [2, 9]),
+        ("initial: {keyframe: home, joint_q: {'*': 0.3}, joint_qd: {elbow: 1}}", (), [0.3, 0.3], [2, 1]),  # later ones win
+        ("initial: {keyframe: home}", ("initial.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
+        ("initial: home", ("keyframes.home.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
+    ],
+)
 def test_where_a_run_begins(tmp_path, initial, sets, q, qd):
     found = start(tmp_path, initial, sets)
     np.testing.assert_allclose(found, [[q], [qd]], rtol=0, atol=1e-15)
@@ -90,8 +93,10 @@ def test_worlds_vary_what_keyframes_say(tmp_path):
 
 
 def test_a_keyframe_in_which_no_run_begins_is_not_varied():
-    found = faults_of("batch: {worlds: 2, vary: {keyframes.home.joint_q.elbow: {list: [0.2, 0.4]}}}\n",
-                      ARM.removeprefix("simcli: 1\n").replace("INITIAL", "initial: bent"))
+    found = faults_of(
+        "batch: {worlds: 2, vary: {keyframes.home.joint_q.elbow: {list: [0.2, 0.4]}}}\n",
+        ARM.removeprefix("simcli: 1\n").replace("INITIAL", "initial: bent"),
+    )
     assert [(code, "has no effect" in text) for code, _, text in found] == [("SC317", True)]
 
 
@@ -127,15 +132,18 @@ INITIAL
 """
 
 
-@pytest.mark.parametrize(("initial", "sets", "target", "constant"), [
-    ("", (), 0.1, 1),
-    ("initial: home", (), np.pi / 2, 7),
-    ("", ("initial=home",), np.pi / 2, 7),
-    ("initial: bent", ("params.lift=0.7",), 0.7, 1),
-    ("initial: {keyframe: home, controls: {joints.pin.drive.target: 0.3}}", (), 0.3, 7),
-    ("initial: {controls: {signals.u.constant: 2}}", (), 0.1, 2),
-    ("initial: home", ("joints.pin.drive.target=0.2",), 0.2, 7),  # what is typed counts before what a keyframe says
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("initial", "sets", "target", "constant"),
+    [
+        ("", (), 0.1, 1),
+        ("initial: home", (), np.pi / 2, 7),
+        ("", ("initial=home",), np.pi / 2, 7),
+        ("initial: bent", ("params.lift=0.7",), 0.7, 1),
+        ("initial: {keyframe: home, controls: {joints.pin.drive.target: 0.3}}", (), 0.3, 7),
+        ("initial: {controls: {signals.u.constant: 2}}", (), 0.1, 2),
+        ("initial: home", ("joints.pin.drive.target=0.2",), 0.2, 7),  # what is typed counts before what a keyframe says
+    ],
+)
 def test_controls_of_the_start(tmp_path, initial, sets, target, constant):
     text = "simcli: 1\n" + CONTROLS.replace("INITIAL", initial)
     for given in (sets, ()):  # as written, and as resolved
@@ -157,16 +165,19 @@ def test_worlds_vary_controls(tmp_path):
         np.testing.assert_array_equal(model.dofs.drive_target, [[0.2], [0.4]])
 
 
-@pytest.mark.parametrize(("old", "new", "code", "line"), [
-    ("pin.drive.target: 90 deg", "pn.drive.target: 90 deg", "SC303", 6),
-    ("pin.drive.target: 90 deg", "pin.drive.target: 90 kg", "SC213", 6),
-    ("pin.drive.target: 90 deg", "pin.drive.stiffness: 9", "SC326", 6),
-    ("signals.u.constant: 7", "'forces.push.force[2]': 2", "SC326", 6),
-    ("signals.u.constant: 7", "signals.u.constant: $v", "SC326", 6),
-    ("INITIAL", "initial: {controls: {joints.pin.drive.target: 3 kg}}", "SC213", 8),
-    ("INITIAL", "initial: {controls: {'forces.more.force[3]': 3}}", "SC303", 8),
-    ("INITIAL", "initial: {controls: {joints.pin.damping: 3}}", "SC326", 8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        ("pin.drive.target: 90 deg", "pn.drive.target: 90 deg", "SC303", 6),
+        ("pin.drive.target: 90 deg", "pin.drive.target: 90 kg", "SC213", 6),
+        ("pin.drive.target: 90 deg", "pin.drive.stiffness: 9", "SC326", 6),
+        ("signals.u.constant: 7", "'forces.push.force[2]': 2", "SC326", 6),
+        ("signals.u.constant: 7", "signals.u.constant: $v", "SC326", 6),
+        ("INITIAL", "initial: {controls: {joints.pin.drive.target: 3 kg}}", "SC213", 8),
+        ("INITIAL", "initial: {controls: {'forces.more.force[3]': 3}}", "SC303", 8),
+        ("INITIAL", "initial: {controls: {joints.pin.damping: 3}}", "SC326", 8),
+    ],
+)
 def test_controls_that_are_none(old, new, code, line):
     for initial in ("", "initial: home"):  # one mistake, one fault, whether a run begins there or not
         faults = faults_of(CONTROLS.replace(old, new).replace("INITIAL", initial))
@@ -182,16 +193,19 @@ def test_events_and_overrides_of_a_resolved_scene(tmp_path):
     assert (spec.joints["pin"].drive[0].stiffness, spec.joints["pin"].drive[0].target) == (9, 0.1)
 
 
-@pytest.mark.parametrize(("old", "new", "code", "line"), [
-    ("initial: home", "initial: hom", "SC325", 11),
-    ("initial: home", "initial: {keyframe: hom}", "SC325", 11),
-    ("elbow: 90 deg", "elbw: 90 deg", "SC454", 9),
-    ("elbow: 90 deg", "elbow: [1, 2]", "SC463", 9),
-    ("shoulder: 2}", "shoulder: 2 kg}", "SC213", 9),
-    ("shoulder: center, elbow", "elbow: center, shoulder", "SC458", 10),
-    ("joint_qd: {shoulder: 2}", "time: 1", "SC204", 9),
-    ("initial: home", "initial: {keyframe: home, joint_q: 3}", "SC203", 11),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        ("initial: home", "initial: hom", "SC325", 11),
+        ("initial: home", "initial: {keyframe: hom}", "SC325", 11),
+        ("elbow: 90 deg", "elbw: 90 deg", "SC454", 9),
+        ("elbow: 90 deg", "elbow: [1, 2]", "SC463", 9),
+        ("shoulder: 2}", "shoulder: 2 kg}", "SC213", 9),
+        ("shoulder: center, elbow", "elbow: center, shoulder", "SC458", 10),
+        ("joint_qd: {shoulder: 2}", "time: 1", "SC204", 9),
+        ("initial: home", "initial: {keyframe: home, joint_q: 3}", "SC203", 11),
+    ],
+)
 def test_mistakes_are_told_once_and_where_they_stand(old, new, code, line):
     text = ARM.replace("simcli: 1\n", "").replace("INITIAL", "initial: home").replace(old, new)
     faults = faults_of(text)
@@ -245,16 +259,32 @@ def loop(u: Units) -> tuple[dict, dict]:
 def arm(u: Units) -> tuple[dict, dict]:
     """Joints that turn, slide, and do both, with drives."""
     drive = {"mode": "position", "stiffness": 30 * u.mass / u.time**2, "damping": u.mass / u.time, "target": 0.1 * u.length}
-    bodies = {"a": u.body(0.3, 0, 0), "b": u.body(0.6, 0.1, 0, mass=0.5), "c": u.body(0.9, 0.1, 0.2, mass=0.7),
-              "d": u.body(1.1, 0.1, 0.2)}  # fmt: skip
+    bodies = {
+        "a": u.body(0.3, 0, 0),
+        "b": u.body(0.6, 0.1, 0, mass=0.5),
+        "c": u.body(0.9, 0.1, 0.2, mass=0.7),
+        "d": u.body(1.1, 0.1, 0.2),
+    }
     return bodies, {
         "p": {"type": "ball", "parent": "world", "child": "a", "at": [0, 0, 0], "qd": [u.spin, 0.5 * u.spin, 0.2 * u.spin]},
-        "q": {"type": "prismatic", "parent": "a", "child": "b", "at": u.lengths(0.15, 0, 0), "axis": [1, 0, 0],
-              "qd": 0.3 * u.speed, "drive": drive},
-        "r": {"type": "universal", "parent": "b", "child": "c", "at": u.lengths(0.15, 0, 0),
-              "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
+        "q": {
+            "type": "prismatic",
+            "parent": "a",
+            "child": "b",
+            "at": u.lengths(0.15, 0, 0),
+            "axis": [1, 0, 0],
+            "qd": 0.3 * u.speed,
+            "drive": drive,
+        },
+        "r": {
+            "type": "universal",
+            "parent": "b",
+            "child": "c",
+            "at": u.lengths(0.15, 0, 0),
+            "axes": {"angular": [[1, 0, 0], [0, 1, 0]]},
+        },
         "s": {"type": "cylindrical", "parent": "c", "child": "d", "at": u.lengths(0.1, 0, 0), "axis": [0, 0, 1]},
-    }  # fmt: skip
+    }
 
 
 def pendulum(u: Units) -> tuple[dict, dict]:
@@ -284,11 +314,21 @@ def scene_of(case, solver: str, integrator: str, precision: str, units: tuple[fl
     options = {"type": solver, "integrator": integrator, "dt": DT * u.time, "precision": precision}
     if solver == "affine":
         options |= {"tolerance": 1e-9 * u.length, "stiffness": 1e8 * u.mass / (u.length * u.time**2)}
-    scene = {"simcli": 1, "materials": {"m": material}, "world": {"gravity": gravity}, "bodies": bodies, "joints": joints,
-             "run": {"duration": STEPS * DT * u.time}, "output": {"every": STEPS * DT * u.time}}  # fmt: skip
+    scene = {
+        "simcli": 1,
+        "materials": {"m": material},
+        "world": {"gravity": gravity},
+        "bodies": bodies,
+        "joints": joints,
+        "run": {"duration": STEPS * DT * u.time},
+        "output": {"every": STEPS * DT * u.time},
+    }
     if case in (stack, hammer):
-        options["contact"] = {"tolerance": {"float64": 1e-8, "float32": 1e-4}[precision] * u.speed,
-                              "max_depenetration_velocity": u.speed, "restitution_threshold": 0.01 * u.speed}  # fmt: skip
+        options["contact"] = {
+            "tolerance": {"float64": 1e-8, "float32": 1e-4}[precision] * u.speed,
+            "max_depenetration_velocity": u.speed,
+            "restitution_threshold": 0.01 * u.speed,
+        }
         scene["world"]["shapes"] = {"g": {"type": "plane", "normal": [0.05, 0, 1], "material": "m"}}
     return {**scene, "solver": options}
 
@@ -330,10 +370,13 @@ def in_pairs(*columns) -> list[tuple]:
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
 OFTEN = [(loop, ("maximal", "semi_implicit"), "float64"), (loop, ("generalized", "semi_implicit"), "float64")]
 COMPILED = OFTEN + [row for row in in_pairs((loop, arm), RIGID, BOUND) if row not in OFTEN]
-CELLS = [pytest.param(case, *mode, precision, units,
-                      marks=[] if (case, mode, precision) in OFTEN and units == SMALL else pytest.mark.slow)
-         for case, mode, precision in COMPILED
-         for units in (SMALL, *(OTHERS if precision == "float64" else ()))]  # fmt: skip
+CELLS = [
+    pytest.param(
+        case, *mode, precision, units, marks=[] if (case, mode, precision) in OFTEN and units == SMALL else pytest.mark.slow
+    )
+    for case, mode, precision in COMPILED
+    for units in (SMALL, *(OTHERS if precision == "float64" else ()))
+]
 CELLS += [(pendulum, "maximal", "semi_implicit", "float32", (2.0**-11, 2.0**-24, 2.0**-7))]  # inertia: its cube is no number
 
 
@@ -346,9 +389,14 @@ TOUCHING = [("generalized", "semi_implicit"), ("generalized", "rk4"), ("maximal"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("case", "solver", "integrator", "precision", "units"), [
-    (case, *mode, precision, units) for case, mode, precision in in_pairs((stack, hammer), TOUCHING, CONTACT_BOUND)
-    for units in (SMALL, LARGE)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "solver", "integrator", "precision", "units"),
+    [
+        (case, *mode, precision, units)
+        for case, mode, precision in in_pairs((stack, hammer), TOUCHING, CONTACT_BOUND)
+        for units in (SMALL, LARGE)
+    ],
+)
 def test_contact_of_other_units_is_alike(tmp_path, case, solver, integrator, precision, units):
     assert difference(tmp_path, case, solver, integrator, precision, units) < CONTACT_BOUND[precision]
 
@@ -361,8 +409,13 @@ def test_affine_mechanism_of_other_units_moves_alike(tmp_path, case, integrator)
 
 
 FOLDERS = ("cmeel.prefix/share/example-robot-data/robots", "share/iCub/robots")
-MODELS = sorted(path for root in {*sys.path, sys.prefix, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)} if root
-                for folder in FOLDERS for path in Path(root, folder).rglob("*.urdf"))  # fmt: skip
+MODELS = sorted(
+    path
+    for root in {*sys.path, sys.prefix, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)}
+    if root
+    for folder in FOLDERS
+    for path in Path(root, folder).rglob("*.urdf")
+)
 # What is wrong with a file that is refused.
 REFUSED = {"alex_psyonic_hands": "mimics the unknown joint `index_q1`"}
 PEER_REFUSES = ("ur3",)  # whose robot has no name
@@ -393,8 +446,15 @@ def test_a_published_robot_has_the_mechanics_of_pinocchio(path, tmp_path):
 
 
 IMPORT_MJCF_MODELS_FOLDERS = ("gymnasium/envs/mujoco/assets", "dm_control/suite")
-MJCF_MODELS = sorted({path for root in {*sys.path, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)} if root
-                 for folder in IMPORT_MJCF_MODELS_FOLDERS for path in Path(root, folder).glob("*.xml")})  # fmt: skip
+MJCF_MODELS = sorted(
+    {
+        path
+        for root in {*sys.path, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)}
+        if root
+        for folder in IMPORT_MJCF_MODELS_FOLDERS
+        for path in Path(root, folder).glob("*.xml")
+    }
+)
 # Coordinates so stiff or so light that MuJoCo's explicit steps of 1 ms diverge as well: step that they take.
 FINE = {"dog": 1e-4}
 STIFF = ("manipulator", "stacker")  # not even by 2e-5 s: implicit steps, MuJoCo's of first order, extrapolated
@@ -403,14 +463,12 @@ MASS_BAR, MOTION_BAR = 1e-12, 1e-8
 # Hopper and walker stand upright for six seconds, until rounding has tipped them over.
 FALLS = {"hopper": 12.0, "half_cheetah": 10.0, "walker2d": 12.0, "ant": 6.0, "humanoid": 12.0}
 REST, DEEPEST, DEEPEST_AT_REST = 1e-6, 1e-4, 1e-9
-every_model = pytest.mark.parametrize(
-    "path", MJCF_MODELS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}"
-)
+every_model = pytest.mark.parametrize("path", MJCF_MODELS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
 
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@pytest.mark.skipif(not MJCF_MODELS, reason="gymnasium and dm_control are not installed")
 @every_model
 def test_a_published_model_is_imported_and_every_element_is_told(path, tmp_path):
     scene = tmp_path / "scene.yaml"
@@ -432,7 +490,7 @@ def elements(path, file, name):
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@pytest.mark.skipif(not MJCF_MODELS, reason="gymnasium and dm_control are not installed")
 @every_model
 def test_a_published_model_has_the_mass_matrix_of_mujoco(path, tmp_path):
     pair = Pair(path, tmp_path)
@@ -442,7 +500,7 @@ def test_a_published_model_has_the_mass_matrix_of_mujoco(path, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@pytest.mark.skipif(not MJCF_MODELS, reason="gymnasium and dm_control are not installed")
 @every_model
 def test_a_published_model_moves_as_in_mujoco(path, tmp_path):
     """Random rates; contacts, limits, equalities, dry friction and actuation off in both."""
@@ -465,9 +523,10 @@ def extrapolated(path, folder):
 
 @pytest.mark.slow
 @pytest.mark.reference
-@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
-@pytest.mark.parametrize("path", [path for path in MJCF_MODELS if path.stem in FALLS and "gymnasium" in path.parts],
-                         ids=lambda path: path.stem)  # fmt: skip
+@pytest.mark.skipif(not MJCF_MODELS, reason="gymnasium and dm_control are not installed")
+@pytest.mark.parametrize(
+    "path", [path for path in MJCF_MODELS if path.stem in FALLS and "gymnasium" in path.parts], ids=lambda path: path.stem
+)
 def test_what_is_dropped_comes_to_rest(path, tmp_path):
     out = tmp_path / "out.h5"
     words = ["run", str(path), "--duration", str(FALLS[path.stem]), "-o", str(out), "-q"]

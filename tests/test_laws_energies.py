@@ -41,8 +41,23 @@ from simcli.spec.schema.scene import GeneralizedSolver
 
 START = 0.5  # [rad]
 FAR = 1e9  # no bound
-NUMBERS = {"angle": 0.0, "speed": 0.0, "bound": FAR, "stop": 0.0, "catch": 0.0, "k": 0.0, "c": 0.0, "aim": 0.0, "pace": 0.0,
-           "most": FAR, "grip": 0.0, "damper": 0.0, "rotor": 0.0, "fastest": FAR, "spring": 0.0}  # fmt: skip
+NUMBERS = {
+    "angle": 0.0,
+    "speed": 0.0,
+    "bound": FAR,
+    "stop": 0.0,
+    "catch": 0.0,
+    "k": 0.0,
+    "c": 0.0,
+    "aim": 0.0,
+    "pace": 0.0,
+    "most": FAR,
+    "grip": 0.0,
+    "damper": 0.0,
+    "rotor": 0.0,
+    "fastest": FAR,
+    "spring": 0.0,
+}
 # Numbers of each law that are not those of NUMBERS. Limits are at +-bound; a stiffness makes them soft.
 LAWS = {
     "soft limit": {"angle": START, "bound": 0.3, "stop": 1000.0, "catch": 1.0},
@@ -57,18 +72,43 @@ LAWS = {
     "armature": {"speed": 2.0, "rotor": 0.3, "damper": 2.0},
     "velocity limit": {"speed": 2.0, "fastest": 1.0, "c": 1.0, "pace": 2.0},
     "torsion": {"angle": START, "spring": 100.0, "damper": 0.5},
-    "all": {"angle": START, "speed": 2.0, "bound": 0.6, "stop": 500.0, "catch": 2.0, "k": 30.0, "c": 1.0, "aim": -0.2,
-            "pace": 1.0, "most": 8.0, "grip": 0.5, "damper": 0.2, "rotor": 0.2, "fastest": 4.0, "spring": 10.0},
-}  # fmt: skip
-NUMBER_OF = {"limit": "bound", "drive": "k", "friction": "grip", "damping": "damper", "armature": "rotor",
-             "velocity_limit": "fastest", "effort_limit": "most", "torsion": "spring"}  # fmt: skip
+    "all": {
+        "angle": START,
+        "speed": 2.0,
+        "bound": 0.6,
+        "stop": 500.0,
+        "catch": 2.0,
+        "k": 30.0,
+        "c": 1.0,
+        "aim": -0.2,
+        "pace": 1.0,
+        "most": 8.0,
+        "grip": 0.5,
+        "damper": 0.2,
+        "rotor": 0.2,
+        "fastest": 4.0,
+        "spring": 10.0,
+    },
+}
+NUMBER_OF = {
+    "limit": "bound",
+    "drive": "k",
+    "friction": "grip",
+    "damping": "damper",
+    "armature": "rotor",
+    "velocity_limit": "fastest",
+    "effort_limit": "most",
+    "torsion": "spring",
+}
 NO_LAWS = {"compliance", "mimic", "motion", "enabled", "effort"}  # fields that are no law of the coordinate alone
 TORSION = ("spring",)  # of tree joints with a scalar coordinate
 LACKS = {"hinge_loop": TORSION, "ball_tree": (*TORSION, "most"), "ball_loop": (*TORSION, "most")}
 RUNS = {
-    "generalized": ("semi_implicit", "implicit", "rk4"), "maximal": ("semi_implicit",), "natural": ("zhong06", "moreau"),
+    "generalized": ("semi_implicit", "implicit", "rk4"),
+    "maximal": ("semi_implicit",),
+    "natural": ("zhong06", "moreau"),
     "affine": ("bdf1", "bdf2"),
-}  # fmt: skip
+}
 UNSTABLE = {"rk4": ("stiff damping",)}  # 3000 / 0.5 per second times 1 ms is above 2.78
 TREE = ("hinge_tree", "ball_tree")  # all joints are rows in solvers without a tree
 MECHANISMS = {"generalized": (*TREE, "hinge_loop", "ball_loop"), "affine": TREE[:1]}
@@ -90,8 +130,12 @@ QUARTER, SMALL = 0.5, 1e-3
 
 def cases_of(solver):
     """(law, joint) of each world."""
-    return [(law, name) for name in MECHANISMS.get(solver, TREE) for law, numbers in LAWS.items()
-            if law == "all" or not set(LACKS.get(name, ())) & set(numbers)]  # fmt: skip
+    return [
+        (law, name)
+        for name in MECHANISMS.get(solver, TREE)
+        for law, numbers in LAWS.items()
+        if law == "all" or not set(LACKS.get(name, ())) & set(numbers)
+    ]
 
 
 def watched(solver, integrator):
@@ -117,9 +161,11 @@ def joint_text(name):
         start = f'q: [0, 0, "${{sin({half})}}", "${{cos({half})}}"], qd: [0, 0, {p["speed"]}]'
         keys = "type: ball, parent_frame: {}, child_frame: {}"
     where = start if place == "tree" else "loop: true"
-    return (f"  {name}: {{{keys}, parent: world, child: {name}, {where}, limit: {limit}, "
-            f"drive: {drive}, damping: {p['damper']}, friction: {p['grip']}, armature: {p['rotor']}, "
-            f"velocity_limit: {p['fastest']}}}")  # fmt: skip
+    return (
+        f"  {name}: {{{keys}, parent: world, child: {name}, {where}, limit: {limit}, "
+        f"drive: {drive}, damping: {p['damper']}, friction: {p['grip']}, armature: {p['rotor']}, "
+        f"velocity_limit: {p['fastest']}}}"
+    )
 
 
 def body_text(name):
@@ -132,11 +178,21 @@ def scene_of(solver):
     params = {f"{key}_{name}": value for name in names for key, value in NUMBERS.items()}
     worlds = [params | {f"{key}_{name}": value for key, value in numbers_of(law, name).items()} for law, name in cases]
     varied = ", ".join(f"params.{key}: {{list: {[world[key] for world in worlds]}}}" for key in params)
-    return "\n".join([
-        "params: {" + ", ".join(f"{key}: {value}" for key, value in params.items()) + "}", "world: {gravity: [0, 0, 0]}",
-        "bodies:", *map(body_text, names), "joints:", *map(joint_text, names),
-        "forces:", '  coil: {type: torsion, joint: hinge_tree, stiffness: "${spring_hinge_tree}", damping: 0}',
-        f"solver: {{type: {solver}}}", f"batch: {{worlds: {len(cases)}, vary: {{{varied}}}}}", ""])  # fmt: skip
+    return "\n".join(
+        [
+            "params: {" + ", ".join(f"{key}: {value}" for key, value in params.items()) + "}",
+            "world: {gravity: [0, 0, 0]}",
+            "bodies:",
+            *map(body_text, names),
+            "joints:",
+            *map(joint_text, names),
+            "forces:",
+            '  coil: {type: torsion, joint: hinge_tree, stiffness: "${spring_hinge_tree}", damping: 0}',
+            f"solver: {{type: {solver}}}",
+            f"batch: {{worlds: {len(cases)}, vary: {{{varied}}}}}",
+            "",
+        ]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -133,8 +133,10 @@ def test_ledger_is_the_sum_of_powers_taken_from_the_frames(runner_of):
     see = Witness(columns, model)
     elbow, slide, (q_elbow,), (q_slide,) = see.qd("elbow"), see.qd("slide"), see.q("elbow").T, see.q("slide").T
     elbow, slide = elbow[:, 0], slide[:, 0]
-    lengths = {"cord": see.line(see.point("base/rim"), see.point("slug/hook")),
-               "tether": see.line((np.array([0, 0, 1.5]), np.zeros(3)), see.point("hand/palm"))}  # fmt: skip
+    lengths = {
+        "cord": see.line(see.point("base/rim"), see.point("slug/hook")),
+        "tether": see.line((np.array([0, 0, 1.5]), np.zeros(3)), see.point("hand/palm")),
+    }
     dissipated = {
         "shoulder": (see.qd("shoulder") ** 2 @ [0.1, 0.2, 0.3]),
         "elbow": 0.05 * elbow**2,

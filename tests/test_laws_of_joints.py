@@ -36,8 +36,22 @@ VARIED = ["--worlds", N_WORLDS, "--vary", "params.load=linspace(0.9, 1.1)", "--v
 
 
 def words(name, file, *more, dt=DT, duration=1):
-    return ["run", file, "-o", f"{name}.h5", "--dt", dt, "--duration", duration, "--device", "cpu", "-q", *more,
-            "--set", "output.every=0.005"]  # fmt: skip
+    return [
+        "run",
+        file,
+        "-o",
+        f"{name}.h5",
+        "--dt",
+        dt,
+        "--duration",
+        duration,
+        "--device",
+        "cpu",
+        "-q",
+        *more,
+        "--set",
+        "output.every=0.005",
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +205,9 @@ def errors(folder, forest, run_name, law):
 
 def test_every_cell_of_the_table_is_here(forest):
     fields = set(SUPPORTED_FIELDS) - {*ON_JOINTS.values()}
-    supported = {(place, field, kind) for place in ("tree", "loop") for field in fields
-                for kind in getattr(HONOURED, place)[field]}  # fmt: skip
+    supported = {
+        (place, field, kind) for place in ("tree", "loop") for field in fields for kind in getattr(HONOURED, place)[field]
+    }
     assert {(place, LAWS[law].field, kind) for law, kind, place, _ in forest.seen} == supported
     assert {law for law, *_ in forest.seen} == FORMS.keys() | {"gives", "off"} == LAWS.keys()
 
@@ -217,8 +232,9 @@ def test_rk4_follows_the_law(folder, forest, law):
         assert v < V_RK4, name
 
 
-@pytest.mark.parametrize(("run_name", "slack"), [
-    ("semi", 0.01), ("coarse", 0.02), pytest.param("rk4", 0.001, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("run_name", "slack"), [("semi", 0.01), ("coarse", 0.02), pytest.param("rk4", 0.001, marks=pytest.mark.slow)]
+)
 def test_step_response(folder, run_name, slack):
     """10 kg, 500 N/m, 50 N s/m, 1 m: the peak is 1.3045 m at 0.475 s."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -372,11 +388,18 @@ def test_the_ledger_of_rk4_closes_but_for_switches(folder, forest):
 
 def test_equal_bounds_are_refused_by_name():
     for kind in sorted(HONOURED.tree["limit"] - {"distance"}):  # there they are a rod
-        keys = {"universal": "axes: {angular: [[0, 0, 1], [0, 1, 0]]}", "d6": "axes: {linear: [[1, 0, 0]]}",
-                "screw": "pitch: 0.5"}.get(kind, "damping: 0")  # fmt: skip
+        keys = {
+            "universal": "axes: {angular: [[0, 0, 1], [0, 1, 0]]}",
+            "d6": "axes: {linear: [[1, 0, 0]]}",
+            "screw": "pitch: 0.5",
+        }.get(kind, "damping: 0")
         with pytest.raises(SceneError) as caught:
-            resolve(scene(f"bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}\njoints:\n"
-                          f"  pin: {{type: {kind}, parent: world, child: a, limit: [0.5, 0.5], {keys}}}\n"))  # fmt: skip
+            resolve(
+                scene(
+                    f"bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}\njoints:\n"
+                    f"  pin: {{type: {kind}, parent: world, child: a, limit: [0.5, 0.5], {keys}}}\n"
+                )
+            )
         assert {fault.code for fault in caught.value.faults} == {"SC406"}
         assert "pin" in caught.value.faults[0].message
 

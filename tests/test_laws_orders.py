@@ -72,16 +72,29 @@ def arm(place):
     names = [f"{name}_{place}" for name in ("upper", "lower", "hand")]
     loop = {"loop": True} if place == "loop" else {}
     places = [[0.1, 0.05, 0.0], [0.4, 0.0, 0.05], [0.65, 0.02, 0.0]]
-    bodies = {name: {"pose": {"xyz": xyz}, "mass": 1 - 0.3 * k, "inertia": {"diag": [0.03, 0.05 - 0.01 * k, 0.04]}}
-              for k, (name, xyz) in enumerate(zip(names, places, strict=True))}  # fmt: skip
+    bodies = {
+        name: {"pose": {"xyz": xyz}, "mass": 1 - 0.3 * k, "inertia": {"diag": [0.03, 0.05 - 0.01 * k, 0.04]}}
+        for k, (name, xyz) in enumerate(zip(names, places, strict=True))
+    }
     laws = [
-        {"type": "ball", "at": [0, 0, 0], "drive": [
-            {"mode": "position", "stiffness": 12, "damping": 0.3, "target": x} for x in (0.6, -0.4, 0.9)]},
-        {"type": "revolute", "at": [0.3, 0, 0], "axis": [0, 1, 1],
-         "limit": {"upper": -3, "stiffness": 0.8, "damping": 0.05}},  # beyond it all the time
-        {"type": "revolute", "at": [0.6, 0, 0], "axis": [1, 0, 1], "drive": {
-            "mode": "position", "stiffness": 4, "damping": 0.1, "target": 1, "effort_limit": 1e3}},
-    ]  # fmt: skip
+        {
+            "type": "ball",
+            "at": [0, 0, 0],
+            "drive": [{"mode": "position", "stiffness": 12, "damping": 0.3, "target": x} for x in (0.6, -0.4, 0.9)],
+        },
+        {
+            "type": "revolute",
+            "at": [0.3, 0, 0],
+            "axis": [0, 1, 1],
+            "limit": {"upper": -3, "stiffness": 0.8, "damping": 0.05},
+        },  # beyond it all the time
+        {
+            "type": "revolute",
+            "at": [0.6, 0, 0],
+            "axis": [1, 0, 1],
+            "drive": {"mode": "position", "stiffness": 4, "damping": 0.1, "target": 1, "effort_limit": 1e3},
+        },
+    ]
     ends = zip(["world", *names], names, laws, ARM_JOINTS, strict=False)
     return bodies, {f"{name}_{place}": {"parent": a, "child": b, **law, **loop} for a, b, law, name in ends}
 
@@ -147,8 +160,9 @@ class Trial:
         return (q[:, :1], qd[:, :1]) if one else (q, qd)
 
 
-@pytest.fixture(scope="module", params=[
-    name if name == "implicit" else pytest.param(name, marks=pytest.mark.slow) for name in CASES])  # fmt: skip
+@pytest.fixture(
+    scope="module", params=[name if name == "implicit" else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
 def case(request):
     return request.param
 
@@ -252,8 +266,9 @@ def test_a_closed_loop_makes_a_joint_heavier():
     assert told.largest_dt == pytest.approx(BOUND / rate)
 
 
-@pytest.mark.parametrize("path", [*sorted(TEMPLATES.glob("*.yaml")), *sorted((HOME / "scenes").glob("*.yaml"))],
-                         ids=lambda path: path.stem)  # fmt: skip
+@pytest.mark.parametrize(
+    "path", [*sorted(TEMPLATES.glob("*.yaml")), *sorted((HOME / "scenes").glob("*.yaml"))], ids=lambda path: path.stem
+)
 def test_no_scene_is_told_so_that_is_stable(path):
     """Of the gallery two would blow up with rk4, and do: each at its own dt of 1 ms, and not at a tenth of it."""
     document, spec = read_scene(path)
@@ -291,38 +306,81 @@ ALONE, GAIN, LOSS = {"float64": 1e-9, "float32": 3e-5}, 0.01, -0.01
 SMALL = {"type": "sphere", "radius": 0.1}
 FREE = {
     "needle": {"mass": 0.12, "inertia": {"diag": NEEDLE}, "velocity": {"angular": SPIN}},
-    "off": {"mass": 0.12, "com": [0.03, -0.02, 0.05], "inertia": {"diag": NEEDLE}, "pose": {"xyz": [3, 0, 0]},
-            "velocity": {"angular": SPIN, "linear": [0.1, 0, 0]}},
-    "full": {"mass": 0.12, "inertia": {"full": FULL}, "pose": {"xyz": [6, 0, 0], "rpy": [0.3, 0.2, 1.0]},
-             "velocity": {"angular": SPIN}},
-}  # fmt: skip
+    "off": {
+        "mass": 0.12,
+        "com": [0.03, -0.02, 0.05],
+        "inertia": {"diag": NEEDLE},
+        "pose": {"xyz": [3, 0, 0]},
+        "velocity": {"angular": SPIN, "linear": [0.1, 0, 0]},
+    },
+    "full": {
+        "mass": 0.12,
+        "inertia": {"full": FULL},
+        "pose": {"xyz": [6, 0, 0], "rpy": [0.3, 0.2, 1.0]},
+        "velocity": {"angular": SPIN},
+    },
+}
 # Bodies of one mechanism, with its joints.
 HELD = {
-    "halves": ({"a": {**HALF, "pose": {"xyz": [0, 0.05, 0]}, "velocity": {"angular": SPIN, "linear": [-0.25, 0, 1.0]}},
-                "b": {**HALF, "pose": {"xyz": [0, -0.05, 0]}}}, {"weld": {"type": "fixed", "parent": "a", "child": "b"}}),
-    "hinged": ({"c": {**HALF, "pose": {"xyz": [3, 0.05, 0]}, "velocity": {"angular": SPIN, "linear": [-0.25, 0, 1.0]}},
-                "d": {**HALF, "pose": {"xyz": [3, -0.05, 0]}}},
-               {"pin": {"type": "revolute", "parent": "c", "child": "d", "axis": [0, 1, 0]}}),
-    "ball": ({"e": {"mass": 0.12, "com": [0, 0.02, 0], "inertia": {"diag": NEEDLE}}},
-             {"ball": {"type": "ball", "parent": "world", "child": "e", "qd": SPIN}}),
-    "rotor": ({"f": {"mass": 1.0, "inertia": {"diag": [0.02, 0.02, 0.03]}, "pose": {"xyz": [6, 0, 0]},
-                     "velocity": {"angular": [1, 2, 0.5]}},
-               "g": {"mass": 0.5, "inertia": {"diag": [0.001, 0.001, 0.002]}, "pose": {"xyz": [6, 0, 0.1]}}},
-              {"shaft": {"type": "revolute", "parent": "f", "child": "g", "axis": [0, 0, 1], "at": [6, 0, 0.1], "qd": 3e2}}),
-    "gimbal": ({name: {"mass": 0.4, "inertia": {"diag": [0.001, 0.001, 0.001 + 0.001 * (name == "k")]},
-                       "pose": {"xyz": [9, 0, 0]}} for name in "ijk"},
-               {"outer": {"type": "revolute", "parent": "world", "child": "i", "axis": [1, 0, 0], "at": [9, 0, 0]},
-                "inner": {"type": "revolute", "parent": "i", "child": "j", "axis": [0, 1, 0], "at": [9, 0, 0], "qd": 2.0},
-                "wheel": {"type": "revolute", "parent": "j", "child": "k", "axis": [0, 0, 1], "at": [9, 0, 0], "qd": 3e2}}),
-}  # fmt: skip
+    "halves": (
+        {
+            "a": {**HALF, "pose": {"xyz": [0, 0.05, 0]}, "velocity": {"angular": SPIN, "linear": [-0.25, 0, 1.0]}},
+            "b": {**HALF, "pose": {"xyz": [0, -0.05, 0]}},
+        },
+        {"weld": {"type": "fixed", "parent": "a", "child": "b"}},
+    ),
+    "hinged": (
+        {
+            "c": {**HALF, "pose": {"xyz": [3, 0.05, 0]}, "velocity": {"angular": SPIN, "linear": [-0.25, 0, 1.0]}},
+            "d": {**HALF, "pose": {"xyz": [3, -0.05, 0]}},
+        },
+        {"pin": {"type": "revolute", "parent": "c", "child": "d", "axis": [0, 1, 0]}},
+    ),
+    "ball": (
+        {"e": {"mass": 0.12, "com": [0, 0.02, 0], "inertia": {"diag": NEEDLE}}},
+        {"ball": {"type": "ball", "parent": "world", "child": "e", "qd": SPIN}},
+    ),
+    "rotor": (
+        {
+            "f": {
+                "mass": 1.0,
+                "inertia": {"diag": [0.02, 0.02, 0.03]},
+                "pose": {"xyz": [6, 0, 0]},
+                "velocity": {"angular": [1, 2, 0.5]},
+            },
+            "g": {"mass": 0.5, "inertia": {"diag": [0.001, 0.001, 0.002]}, "pose": {"xyz": [6, 0, 0.1]}},
+        },
+        {"shaft": {"type": "revolute", "parent": "f", "child": "g", "axis": [0, 0, 1], "at": [6, 0, 0.1], "qd": 3e2}},
+    ),
+    "gimbal": (
+        {
+            name: {
+                "mass": 0.4,
+                "inertia": {"diag": [0.001, 0.001, 0.001 + 0.001 * (name == "k")]},
+                "pose": {"xyz": [9, 0, 0]},
+            }
+            for name in "ijk"
+        },
+        {
+            "outer": {"type": "revolute", "parent": "world", "child": "i", "axis": [1, 0, 0], "at": [9, 0, 0]},
+            "inner": {"type": "revolute", "parent": "i", "child": "j", "axis": [0, 1, 0], "at": [9, 0, 0], "qd": 2.0},
+            "wheel": {"type": "revolute", "parent": "j", "child": "k", "axis": [0, 0, 1], "at": [9, 0, 0], "qd": 3e2},
+        },
+    ),
+}
 STRANGERS = {
     "none": ({}, {}),
     "rows and contact": (
-        {"x": {"mass": 1.0, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0, 5, 0]}},
-         **{name: {"mass": 1.0, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0, 9, z]}, "shapes": {"s": SMALL}}
-            for name, z in (("y", 0.0), ("z", 0.1999))}},
-        {"hook": {"type": "revolute", "parent": "world", "child": "x", "axis": [0, 0, 1], "at": [0, 6, 0]}}),
-}  # fmt: skip
+        {
+            "x": {"mass": 1.0, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0, 5, 0]}},
+            **{
+                name: {"mass": 1.0, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0, 9, z]}, "shapes": {"s": SMALL}}
+                for name, z in (("y", 0.0), ("z", 0.1999))
+            },
+        },
+        {"hook": {"type": "revolute", "parent": "world", "child": "x", "axis": [0, 0, 1], "at": [0, 6, 0]}},
+    ),
+}
 # Wheels that roll at 10 m/s without slip, 0.1 rad a step.
 WHEELS = """
 simcli: 1
@@ -343,16 +401,24 @@ FIRST = [solver for solver, integrator in FIRST_CHOICE.items() if integrator == 
 def rotations(q: np.ndarray) -> np.ndarray:
     """(F, 3, 3) of quaternions x y z w."""
     x, y, z, w = q.T
-    rows = ((1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)))  # fmt: skip
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
     return np.stack([np.stack(row, -1) for row in rows], -2)
 
 
 def motion_of(folder, bodies: dict, joints: dict, solver: str, precision: str = "float64"):
     """Mass, place and velocity of the centre, angular momentum about it, kinetic energy and |w| of each body."""
-    scene = {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": bodies, "joints": joints, "run": {"duration": 1.0},
-             "solver": {"type": solver, "integrator": "semi_implicit", "dt": 1e-3, "precision": precision}}  # fmt: skip
+    scene = {
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": bodies,
+        "joints": joints,
+        "run": {"duration": 1.0},
+        "solver": {"type": solver, "integrator": "semi_implicit", "dt": 1e-3, "precision": precision},
+    }
     (folder / "spin.json").write_text(json.dumps(scene))
     ended = command("run", folder / "spin.json", "-o", folder / "spin.h5", "-q")
     assert ended.returncode == 0, ended.stderr
@@ -393,8 +459,9 @@ def test_a_free_body_keeps_its_angular_momentum_and_energy(tmp_path, solver, str
 @pytest.mark.parametrize("stranger", STRANGERS)
 @pytest.mark.parametrize("solver", FIRST)
 def test_what_others_hold_keeps_its_energy_and_momentum(tmp_path, solver, stranger):
-    bodies, joints = ({**one, **{k: v for held in HELD.values() for k, v in held[n].items()}}
-                      for n, one in enumerate(STRANGERS[stranger]))  # fmt: skip
+    bodies, joints = (
+        {**one, **{k: v for held in HELD.values() for k, v in held[n].items()}} for n, one in enumerate(STRANGERS[stranger])
+    )
     found = motion_of(tmp_path, bodies, joints, solver)
     for mechanism, (parts, _joints) in HELD.items():
         kinetic = sum(found[name][4] for name in parts)

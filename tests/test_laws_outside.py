@@ -37,20 +37,27 @@ HANG = """
   {0}_A: {{parent: {0}_base, child: {0}_arm, at: [0.5, {1}, 0], {2} LOOP}}
   {0}_B: {{parent: {0}_arm, child: {0}_tip, at: [1, {1}, 0], {3} LOOP}}"""
 ARMS = {  # the joints of pendulums of three bodies each
-    "led": ("type: revolute, axis: [0.2, 1, 0.4], motion: {position: $wave}",
-            "type: prismatic, axis: [1, 0, 0.2], motion: {velocity: $pace}"),
-    "geared": ("type: revolute, axis: [0.2, 1, 0.4]",
-               "type: revolute, axis: [0, 1, 0.2], mimic: {joint: geared_A, ratio: '${ratio}'}"),
-    "turned": ("type: universal, axes: {angular: [[0.2, 1, 0], [1, -0.2, 0.3]]}, damping: [0.2, 0.1], drive: ["
-               "{mode: position, target: 0.4, stiffness: 20, damping: 0.3}, "
-               "{mode: velocity, target_velocity: 1, damping: 0.5}]",
-               "type: d6, axes: {linear: [[1, 0.2, 0]], angular: [[1, 0, 0], [0, 0, 1], [0, 1, 0]]}, "
-               "damping: [1, 0.1, 0.05, 0.02]"),
+    "led": (
+        "type: revolute, axis: [0.2, 1, 0.4], motion: {position: $wave}",
+        "type: prismatic, axis: [1, 0, 0.2], motion: {velocity: $pace}",
+    ),
+    "geared": (
+        "type: revolute, axis: [0.2, 1, 0.4]",
+        "type: revolute, axis: [0, 1, 0.2], mimic: {joint: geared_A, ratio: '${ratio}'}",
+    ),
+    "turned": (
+        "type: universal, axes: {angular: [[0.2, 1, 0], [1, -0.2, 0.3]]}, damping: [0.2, 0.1], drive: ["
+        "{mode: position, target: 0.4, stiffness: 20, damping: 0.3}, "
+        "{mode: velocity, target_velocity: 1, damping: 0.5}]",
+        "type: d6, axes: {linear: [[1, 0.2, 0]], angular: [[1, 0, 0], [0, 0, 1], [0, 1, 0]]}, damping: [1, 0.1, 0.05, 0.02]",
+    ),
     # The soft limit acts all the time: where it begins to, no order of convergence could be seen.
-    "rolled": ("type: ball, damping: [0.2, 0.1, 0.05], drive: [{mode: position, target: 0.4, stiffness: 20, damping: 0.3}, "
-               "{mode: position, target: 0.2, stiffness: 20}, {mode: position, target: -0.2, stiffness: 20, damping: 0.1}]",
-               "type: ball, damping: 0.1, limit: [{lower: 3, stiffness: 1, damping: 0.2}, null, null]"),
-}  # fmt: skip
+    "rolled": (
+        "type: ball, damping: [0.2, 0.1, 0.05], drive: [{mode: position, target: 0.4, stiffness: 20, damping: 0.3}, "
+        "{mode: position, target: 0.2, stiffness: 20}, {mode: position, target: -0.2, stiffness: 20, damping: 0.1}]",
+        "type: ball, damping: 0.1, limit: [{lower: 3, stiffness: 1, damping: 0.2}, null, null]",
+    ),
+}
 BODIES = "".join(ARM.format(name, 5 * k) for k, name in enumerate(ARMS))
 JOINTS = "".join(HANG.format(name, 5 * k, *keys) for k, (name, keys) in enumerate(ARMS.items()))
 SCENE = f"""
@@ -111,8 +118,12 @@ def parts_of(model, columns, name):
     j = model.joints.name.index(name)
     q, d = (slice(*start[j : j + 2]) for start in (model.joints.q_start, model.joints.qd_start))
     frames = {key: columns[f"frames/joint_{key}"] for key in ("q", "qd", "effort", "wrench")}
-    return {"q": frames["q"][:, :, q], "qd": frames["qd"][:, :, d], "effort": frames["effort"][:, :, d],
-            "wrench": frames["wrench"][:, :, j]}  # fmt: skip
+    return {
+        "q": frames["q"][:, :, q],
+        "qd": frames["qd"][:, :, d],
+        "effort": frames["effort"][:, :, d],
+        "wrench": frames["wrench"][:, :, j],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -293,8 +304,12 @@ def chain(name: str, closer: dict, y: float, cut: str) -> tuple[dict, dict]:
     bodies, joints = {}, {}
     for k in range(3):
         middle = np.mean((ends[k], ends[k + 1]), axis=0)
-        bodies[f"{name}_{k}"] = {"pose": {"xyz": middle.tolist()}, "mass": 1.0 + 0.3 * k, "com": [0.02, 0.01 * k, -0.03],
-                                 "inertia": {"diag": [0.05, 0.04 + 0.01 * k, 0.06]}}  # fmt: skip
+        bodies[f"{name}_{k}"] = {
+            "pose": {"xyz": middle.tolist()},
+            "mass": 1.0 + 0.3 * k,
+            "com": [0.02, 0.01 * k, -0.03],
+            "inertia": {"diag": [0.05, 0.04 + 0.01 * k, 0.06]},
+        }
         parent = "world" if k == 0 else f"{name}_{k - 1}"
         joints[f"{name}_b{k}"] = {"type": "ball", "parent": parent, "child": f"{name}_{k}", "at": ends[k]}
     joints[f"{name}_close"] = {**closer, "parent": "world", "child": f"{name}_2", "at": ends[3]}
@@ -309,8 +324,14 @@ def scene_of_loops(cut: str, integrator: str, h: float) -> dict:
     for k, (name, closer) in enumerate(CLOSERS.items()):
         more_bodies, more_joints = chain(name, closer, 3.0 * k, cut)
         bodies, joints = bodies | more_bodies, joints | more_joints
-    return {"simcli": 1, "bodies": bodies, "joints": joints, "run": {"duration": 0.4}, "output": {"every": 0.02},
-            "solver": {"type": "generalized", "dt": h, "integrator": integrator}}  # fmt: skip
+    return {
+        "simcli": 1,
+        "bodies": bodies,
+        "joints": joints,
+        "run": {"duration": 0.4},
+        "output": {"every": 0.02},
+        "solver": {"type": "generalized", "dt": h, "integrator": integrator},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -385,8 +406,9 @@ def test_what_holds_a_rotation_closes_where_the_frames_agree(kind):
 
 
 @pytest.mark.parametrize("axis", [[0, 0, 1], [1, 2, -2]])
-@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "planar", "screw", "nc_revolute", "nc_planar_revolute",
-                                  "d6", "nc_orbital_revolute"])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind", ["revolute", "cylindrical", "planar", "screw", "nc_revolute", "nc_planar_revolute", "d6", "nc_orbital_revolute"]
+)
 def test_axes_of_a_hinge_that_closes_a_loop_point_the_same_way(kind, axis):
     """Not opposite ways, where the products of directions are zero too."""
     more = {"screw": f", axis: {axis}, pitch: 0.01", "d6": f", axes: {{angular: [{axis}]}}"}.get(kind, f", axis: {axis}")

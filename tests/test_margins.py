@@ -54,10 +54,15 @@ def crowds(tmp_path_factory):
         patch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
         plain = {"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {CAPACITY}"
         inflated = {"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)}
-        scenes = [plain, (*inflated, "contact: {CAPACITY}"),
-                  (*inflated, f"contact: {{CAPACITY, pairs: [{{a: a, b: b, margin: {OF_PAIR}}}]}}")]  # fmt: skip
-        models = [read_model(tmp_path_factory.mktemp("scene"), scene(*parts).replace("CAPACITY", "capacity: 400"))
-                  for parts in scenes]  # fmt: skip
+        scenes = [
+            plain,
+            (*inflated, "contact: {CAPACITY}"),
+            (*inflated, f"contact: {{CAPACITY, pairs: [{{a: a, b: b, margin: {OF_PAIR}}}]}}"),
+        ]
+        models = [
+            read_model(tmp_path_factory.mktemp("scene"), scene(*parts).replace("CAPACITY", "capacity: 400"))
+            for parts in scenes
+        ]
     poses = random_poses(np.random.default_rng(1), N, 2, 0.7)
     names = models[0].shapes.name
     pose = np.stack([poses[:, 1] if name.startswith("b/") else poses[:, 0] for name in names], axis=1)
@@ -114,8 +119,9 @@ def test_planes_have_margins_too(crowds, kind, margins):
 
 # Tables: what the solvers read
 
-ROUNDS = ("{{s: {{type: sphere, radius: {r}{m}}}, "
-          "c: {{type: capsule, radius: {r}, length: 0.4{m}, pose: {{xyz: [3, 0, 0]}}}}}}")  # fmt: skip
+ROUNDS = (
+    "{{s: {{type: sphere, radius: {r}{m}}}, c: {{type: capsule, radius: {r}, length: 0.4{m}, pose: {{xyz: [3, 0, 0]}}}}}}"
+)
 
 
 @pytest.mark.parametrize("solver", ["generalized", "affine"])
@@ -329,16 +335,24 @@ def part(seed, around=48, along=24):
     rng = np.random.default_rng(seed)
     angle, round_ = np.linspace(0, 2 * np.pi, around, endpoint=False), np.linspace(0, np.pi / 2, along)
     radius, height = 0.02 + 0.005 * np.cos(round_), 0.05 + 0.005 * np.sin(round_)
-    points = np.concatenate([np.stack([r * np.cos(angle), r * np.sin(angle), np.full(around, side * z)], axis=1)
-                             for r, z in zip(radius, height, strict=True) for side in (1, -1)])  # fmt: skip
+    points = np.concatenate(
+        [
+            np.stack([r * np.cos(angle), r * np.sin(angle), np.full(around, side * z)], axis=1)
+            for r, z in zip(radius, height, strict=True)
+            for side in (1, -1)
+        ]
+    )
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     return (points @ turn.T + rng.normal(size=3)).astype(np.float32).astype(float)
 
 
 def volume_of(corners, faces):
     middle = corners.mean(axis=0)
-    return sum(abs(np.linalg.det(corners[[face[0], face[k], face[k + 1]]] - middle)) / 6
-               for face in faces for k in range(1, len(face) - 1))  # fmt: skip
+    return sum(
+        abs(np.linalg.det(corners[[face[0], face[k], face[k + 1]]] - middle)) / 6
+        for face in faces
+        for k in range(1, len(face) - 1)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -55,7 +55,9 @@ measure:
   spin: {mean: body.lower.angular_velocity, frame: body}
   along: {max: point.upper/tip.velocity, frame: body, component: 0}
 """
-ALL = PLACED + """
+ALL = (
+    PLACED
+    + """
   jerk: {max_abs: joint.elbow.qdd}
   effort: {min: joint.elbow.effort}
   pull: {max: joint.elbow.wrench}
@@ -63,13 +65,17 @@ ALL = PLACED + """
   heat: {final: energy.dissipated}
   power: {integral: energy.kinetic}
 """
+)
 LIMIT = 3  # [N m] of the drive of the elbow
-DRIVEN = SCENE.replace("q: 0.3}", "q: 0.3, drive: {mode: position, target: $s, stiffness: 30, damping: 2}}").replace(
-    "damping: 0.1}", f"damping: 0.1, drive: {{mode: velocity, target_velocity: 1, damping: 5, effort_limit: {LIMIT}}}}}"
-) + """
+DRIVEN = (
+    SCENE.replace("q: 0.3}", "q: 0.3, drive: {mode: position, target: $s, stiffness: 30, damping: 2}}").replace(
+        "damping: 0.1}", f"damping: 0.1, drive: {{mode: velocity, target_velocity: 1, damping: 5, effort_limit: {LIMIT}}}}}"
+    )
+    + """
 signals: {s: {sine: {amplitude: 0.5, frequency: 2}}}
 output: {quantities: [joint.pin.drive_effort, joint.elbow.drive_effort, joint.pin.drive_power]}
 """
+)
 DRIVES = """
   peak: {max_abs: joint.pin.drive_effort}
   last: {final: joint.elbow.drive_power}
@@ -77,8 +83,12 @@ DRIVES = """
 """
 CHANNELS = "output.channels=[state, energy, reactions]"
 SCHEMAS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver, "affine": AffineSolver}
-WAYS = [(solver, one) for solver in SOLVERS for one in get_args(SCHEMAS[solver].model_fields["integrator"].annotation)
-        if one != "auto"]  # fmt: skip
+WAYS = [
+    (solver, one)
+    for solver in SOLVERS
+    for one in get_args(SCHEMAS[solver].model_fields["integrator"].annotation)
+    if one != "auto"
+]
 # One of each solver: measures see frames, and a drive is one function of its coordinate, whatever steps made them.
 QUICK = {("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf2")}
 SUMS = {"mean", "integral", "rms", "std"}
@@ -105,18 +115,24 @@ def numbers(measures) -> bytes:
 def way_of(solver, integrator):
     """What sets solver and integrator; no limit of efforts where it takes none."""
     free = "joints.elbow.drive={mode: velocity, target_velocity: 1, damping: 5}"
-    return (f"solver.type={solver}", f"solver.integrator={integrator}", CHANNELS,
-            *[free] * (integrator == "generalized_alpha"))  # fmt: skip
+    return (
+        f"solver.type={solver}",
+        f"solver.integrator={integrator}",
+        CHANNELS,
+        *[free] * (integrator == "generalized_alpha"),
+    )
 
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory):
     """The driven scene by solver and integrator: measures and file, with a frame each 10 ms, and of every step."""
+
     @cache
     def runs(solver, integrator):
         folder, way = tmp_path_factory.mktemp("driven"), way_of(solver, integrator)
-        return [run(folder, DRIVEN + ALL + DRIVES, *way, f"output.every={every}", name=f"{every}.h5")
-                for every in (0.01, 0.001)]  # fmt: skip
+        return [
+            run(folder, DRIVEN + ALL + DRIVES, *way, f"output.every={every}", name=f"{every}.h5") for every in (0.01, 0.001)
+        ]
 
     return runs
 
@@ -204,8 +220,9 @@ def test_a_world_measures_the_same_in_any_batch(solver, integrator, driven, tmp_
 def test_other_measures_need_no_other_kernel_and_no_frames(tmp_path):
     run(tmp_path, SCENE + PLACED, "output.channels=[]")
     (tmp_path / "scene.yaml").write_text(SCENE + "measure: {one: {rms: joint.elbow.q}}")
-    outcome = pipeline.execute(pipeline.prepare(
-        pipeline.Request(tmp_path / "scene.yaml", tmp_path / "o.h5", ("output.channels=[]",), "cpu", 1)))  # fmt: skip
+    outcome = pipeline.execute(
+        pipeline.prepare(pipeline.Request(tmp_path / "scene.yaml", tmp_path / "o.h5", ("output.channels=[]",), "cpu", 1))
+    )
     assert outcome.kernels_compiled == []
     with simcli.open(tmp_path / "o.h5") as trajectory:
         assert not trajectory.channels
@@ -290,11 +307,32 @@ def test_check_sees_a_changed_measure(key, tmp_path, capsys):
 def test_measures_tell_their_units_and_what_they_are(driven):
     (found, path), _ = driven("generalized", "semi_implicit")
     units = {name: one.layout.unit for name, one in found.items()}
-    assert units == {"highest": "rad", "lowest": "rad/s", "farthest": "m/s", "swing": "rad", "end": "m", "usual": "rad",
-                     "spread": "m", "pace": "m/s", "walked": "rad/s s", "fell": "s", "never": "s", "settled": "s",
-                     "strokes": "1", "spin": "rad/s", "along": "m/s", "jerk": "rad/s^2", "effort": "N m", "pull": "mixed",
-                     "twist": "N m", "heat": "J", "power": "J s", "peak": "N m", "last": "W",
-                     "used": "W s"}  # fmt: skip
+    assert units == {
+        "highest": "rad",
+        "lowest": "rad/s",
+        "farthest": "m/s",
+        "swing": "rad",
+        "end": "m",
+        "usual": "rad",
+        "spread": "m",
+        "pace": "m/s",
+        "walked": "rad/s s",
+        "fell": "s",
+        "never": "s",
+        "settled": "s",
+        "strokes": "1",
+        "spin": "rad/s",
+        "along": "m/s",
+        "jerk": "rad/s^2",
+        "effort": "N m",
+        "pull": "mixed",
+        "twist": "N m",
+        "heat": "J",
+        "power": "J s",
+        "peak": "N m",
+        "last": "W",
+        "used": "W s",
+    }
     assert found["end"].layout.labels == ("x", "y", "z")
     assert found["fell"].layout.text == "first time of joint.elbow.q below 0.35"
     assert np.isnan(found["never"].value).all()
@@ -320,8 +358,18 @@ expect:
 
 def test_a_measure_of_the_command_line(tmp_path):
     (tmp_path / "scene.yaml").write_text(SCENE)
-    done = command("run", "scene.yaml", "--measure", "peak=max_abs:joint.elbow.q", "--measure",
-                   "late={first: joint.elbow.q, above: 1}", "-o", "o.h5", "-q", cwd=tmp_path)  # fmt: skip
+    done = command(
+        "run",
+        "scene.yaml",
+        "--measure",
+        "peak=max_abs:joint.elbow.q",
+        "--measure",
+        "late={first: joint.elbow.q, above: 1}",
+        "-o",
+        "o.h5",
+        "-q",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     with simcli.open(tmp_path / "o.h5") as trajectory:
         assert list(trajectory.measures) == ["peak", "late"]
@@ -332,21 +380,24 @@ def test_a_measure_of_the_command_line(tmp_path):
         assert words in done.stderr
 
 
-@pytest.mark.parametrize(("line", "code", "words"), [
-    ("{max: joint.elbw.q}", "SC305", "did you mean `joint.elbow.q`"),
-    ("{max: joint.elbow.jerk}", "SC315", "is no quantity"),
-    ("{max: joint.*.q}", "SC315", "is a pattern"),
-    ("{max: diag.gap}", "SC315", "is a diagnostic"),
-    ("{max: joint.elbow.q, component: 1}", "SC205", "1 component"),
-    ("{max: joint.elbow.wrench, norm: true}", "SC207", "add forces to torques"),
-    ("{max: joint.elbow.q, frame: body}", "SC207", "no axes of a body"),
-    ("{max: joint.elbow.q, above: 1}", "SC207", "does not go with"),
-    ("{first: joint.elbow.q}", "SC202", "`above`, `below`"),
-    ("{last_outside: joint.elbow.q, within: [1, -1]}", "SC232", "down to"),
-    ("{max: joint.elbow.q, min: joint.elbow.q}", "SC207", "contradict"),
-    ("{max: joint.elbow.q, from: 2, until: 1}", "SC232", "before"),
-    ("{}", "SC202", "is missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("{max: joint.elbw.q}", "SC305", "did you mean `joint.elbow.q`"),
+        ("{max: joint.elbow.jerk}", "SC315", "is no quantity"),
+        ("{max: joint.*.q}", "SC315", "is a pattern"),
+        ("{max: diag.gap}", "SC315", "is a diagnostic"),
+        ("{max: joint.elbow.q, component: 1}", "SC205", "1 component"),
+        ("{max: joint.elbow.wrench, norm: true}", "SC207", "add forces to torques"),
+        ("{max: joint.elbow.q, frame: body}", "SC207", "no axes of a body"),
+        ("{max: joint.elbow.q, above: 1}", "SC207", "does not go with"),
+        ("{first: joint.elbow.q}", "SC202", "`above`, `below`"),
+        ("{last_outside: joint.elbow.q, within: [1, -1]}", "SC232", "down to"),
+        ("{max: joint.elbow.q, min: joint.elbow.q}", "SC207", "contradict"),
+        ("{max: joint.elbow.q, from: 2, until: 1}", "SC232", "before"),
+        ("{}", "SC202", "is missing"),
+    ],
+)
 def test_mistakes_are_named(line, code, words, tmp_path):
     (tmp_path / "scene.yaml").write_text(SCENE + f"measure:\n  it: {line}\n")
     done = command("check", "scene.yaml", cwd=tmp_path)

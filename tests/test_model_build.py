@@ -229,43 +229,67 @@ forces:
 
 
 FAULTS = {
-    "SC450": ("""
+    "SC450": (
+        """
 bodies: {a: {%s, pose: {xyz: [0, 0, 1]}}}
 joints: {j: {type: revolute, parent: world, child: a, parent_frame: {xyz: [0, 0, 1.00001]}}}
-""", "bodies.a.pose"),
-    "SC451": ("""
+""",
+        "bodies.a.pose",
+    ),
+    "SC451": (
+        """
 bodies: {a: {%s}, b: {%s}}
 joints:
   base: {type: revolute, parent: world, child: a, at: [0, 0, 0]}
   j: {type: ball, parent: b, child: a, at: [0, 0, 0]}
-""", "joints.j"),
-    "SC452": ("""
+""",
+        "joints.j",
+    ),
+    "SC452": (
+        """
 bodies: {a: {mass: 1, inertia: point}}
 joints: {j: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 0, 1]}}
-""", "joints.j"),
-    "SC456": ("""
+""",
+        "joints.j",
+    ),
+    "SC456": (
+        """
 bodies: {a: {%s}}
 joints: {j: {type: universal, parent: world, child: a, axes: {angular: [[1, 0, 0], [2, 0, 0]]}}}
-""", "joints.j.axes.angular"),
-    "SC458": ("""
+""",
+        "joints.j.axes.angular",
+    ),
+    "SC458": (
+        """
 bodies: {a: {%s}}
 joints: {j: {type: revolute, parent: world, child: a, at: [0, 0, 0]}}
 initial: {joint_q: {j: center}}
-""", "initial.joint_q.j"),
-    "SC459": ("""
+""",
+        "initial.joint_q.j",
+    ),
+    "SC459": (
+        """
 bodies: {a: {%s, velocity: {linear: [1, 0, 0]}}}
 joints: {j: {type: revolute, parent: world, child: a, at: [0, 0, 0]}}
-""", "bodies.a.velocity"),
-    "SC462": ("""
+""",
+        "bodies.a.velocity",
+    ),
+    "SC462": (
+        """
 bodies: {a: {%s}}
 joints: {j: {type: ball, parent: world, child: a, at: [0, 0, 0], init_angle: 0.1}}
-""", "joints.j.init_angle"),
-    "SC463": ("""
+""",
+        "joints.j.init_angle",
+    ),
+    "SC463": (
+        """
 bodies: {a: {%s}}
 joints: {j: {type: cylindrical, parent: world, child: a, at: [0, 0, 0]}}
 initial: {joint_q: {j: 1}}
-""", "initial.joint_q.j"),
-}  # fmt: skip
+""",
+        "initial.joint_q.j",
+    ),
+}
 
 
 @pytest.mark.parametrize("code", list(FAULTS))

@@ -264,8 +264,18 @@ def four_bar(closing="revolute", axes=(Z, Z, Z, Z)):
     joints = []
     for k, (parent, child, at_parent, at_child) in enumerate(pins):
         entry = CATALOGUE[closing if k == 3 else "revolute"]
-        joints.append(JointInput(f"pin{k}", entry.kind, parent, child, entry.motion(axis=axes[k]), pose_at(*at_parent),
-                                pose_at(*at_child), is_tree=k < 3))  # fmt: skip
+        joints.append(
+            JointInput(
+                f"pin{k}",
+                entry.kind,
+                parent,
+                child,
+                entry.motion(axis=axes[k]),
+                pose_at(*at_parent),
+                pose_at(*at_child),
+                is_tree=k < 3,
+            )
+        )
     return assemble(Mechanism(bodies, joints))
 
 

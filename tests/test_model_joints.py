@@ -252,8 +252,15 @@ def test_screw_advances_over_many_turns():
 def test_row_kinds_are_those_of_the_table():
     """Counts per kind as in the table of joints of Rible."""
     axis = np.array([0.0, 0.0, 1.0])
-    expected = {"revolute": (3, 0, 2), "prismatic": (0, 2, 3), "cylindrical": (0, 2, 2), "fixed": (3, 0, 3),
-                "ball": (3, 0, 0), "universal": (3, 0, 1), "planar": (0, 1, 2)}  # fmt: skip
+    expected = {
+        "revolute": (3, 0, 2),
+        "prismatic": (0, 2, 3),
+        "cylindrical": (0, 2, 2),
+        "fixed": (3, 0, 3),
+        "ball": (3, 0, 0),
+        "universal": (3, 0, 1),
+        "planar": (0, 1, 2),
+    }
     for name, counts in expected.items():
         axes = np.eye(3)[:2]
         motion = CATALOGUE[name].motion(axis=axis, linear=np.zeros((0, 3)), angular=axes)

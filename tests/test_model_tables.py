@@ -50,16 +50,28 @@ def test_what_acts_on_dofs_is_read_for_every_type(type_name, loop):
     limits = every(n, lambda k: f"{{lower: -{k + 1}, upper: {k + 2}, stiffness: {k + 3}, damping: {k + 4}}}")
     drive = "{{mode: position_velocity, target: {}, target_velocity: {}, stiffness: {}, damping: {}, effort_limit: {}}}"
     drives = every(n, lambda k: drive.format(*(k + m for m in range(5, 10))))
-    values = ", ".join(f"{key}: {every(n, lambda k, m=m: str(k + m))}" for m, key in (
-        (10, "damping"), (11, "friction"), (12, "armature"), (13, "velocity_limit")))  # fmt: skip
+    values = ", ".join(
+        f"{key}: {every(n, lambda k, m=m: str(k + m))}"
+        for m, key in ((10, "damping"), (11, "friction"), (12, "armature"), (13, "velocity_limit"))
+    )
     extra = f"loop: {str(loop).lower()}, limit: {limits}, drive: {drives}, {values}, compliance: 1e-5"
     model = built(f"bodies: {{a: {{{MASS}}}}}\njoints: {{j: {{{joint}, {extra}}}}}")
     k = np.arange(n)
     expected = {
-        "limit_lower": -k - 1, "limit_upper": k + 2, "limit_stiffness": k + 3, "limit_damping": k + 4,
-        "drive_target": k + 5, "drive_target_velocity": k + 6, "drive_stiffness": k + 7, "drive_damping": k + 8,
-        "effort_limit": k + 9, "damping": k + 10, "friction": k + 11, "armature": k + 12, "velocity_limit": k + 13,
-    }  # fmt: skip
+        "limit_lower": -k - 1,
+        "limit_upper": k + 2,
+        "limit_stiffness": k + 3,
+        "limit_damping": k + 4,
+        "drive_target": k + 5,
+        "drive_target_velocity": k + 6,
+        "drive_stiffness": k + 7,
+        "drive_damping": k + 8,
+        "effort_limit": k + 9,
+        "damping": k + 10,
+        "friction": k + 11,
+        "armature": k + 12,
+        "velocity_limit": k + 13,
+    }
     for column, value in expected.items():
         assert getattr(model.dofs, column)[0, :n].tolist() == value.tolist(), column
     assert (model.dofs.drive_mode[:n] == DriveMode.POSITION_VELOCITY).all()
@@ -151,8 +163,10 @@ joints:
     assert model.joint_q[0].tolist() == [1, 2, 0.5, 1]
 
 
-@pytest.mark.parametrize(("written", "agrees"), [("q: 0.6", True), ("q: 0.6000000001", True), ("q: 0.60001", False),
-                                                 ("qd: -3", True), ("qd: 0", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "agrees"),
+    [("q: 0.6", True), ("q: 0.6000000001", True), ("q: 0.60001", False), ("qd: -3", True), ("qd: 0", False)],
+)
 def test_a_written_start_of_a_follower_agrees(written, agrees):
     if agrees:
         model = built(chain(mid=written))
@@ -195,8 +209,10 @@ def test_a_circle_of_three_is_one_fault():
 
 
 def test_ratios_may_differ_between_worlds():
-    document = scene(chain() + "batch: {worlds: 3, vary: {joints.mid.mimic.ratio: {list: [1, 2, 3]}, "
-                     "joints.first.q: {list: [0.1, 0.2, 0.3]}}}")  # fmt: skip
+    document = scene(
+        chain() + "batch: {worlds: 3, vary: {joints.mid.mimic.ratio: {list: [1, 2, 3]}, "
+        "joints.first.q: {list: [0.1, 0.2, 0.3]}}}"
+    )
     model = build_worlds(document, resolve(document))
     assert model.mimics.ratio[:, 1].tolist() == [1, 2, 3]
     assert np.allclose(model.joint_q[:, 2], [1.1, 1.4, 1.9], rtol=EXACT)
@@ -216,14 +232,14 @@ initial: {{joint_q: {{moving_free: [0, 0, 0, 0, 0, 0, 1]}}, joint_qd: {{two: [0,
 """
     model = built(text)
     given = {name: model.dofs.qd_given[model.dofs.joint == j].tolist() for j, name in enumerate(model.joints.name)}
-    assert given == {"one": [True], "two": [True] * 3, "moving_free": [True] * 3 + [False] * 3,
-                     "resting_free": [False] * 6}  # fmt: skip
+    assert given == {"one": [True], "two": [True] * 3, "moving_free": [True] * 3 + [False] * 3, "resting_free": [False] * 6}
     given = {name: model.dofs.q_given[model.dofs.joint == j].all() for j, name in enumerate(model.joints.name)}
     assert given == {"one": True, "two": False, "moving_free": True, "resting_free": False}
     again = built(resolved_yaml(resolve(scene(text))).removeprefix("simcli: 1\n"))
     assert again.dofs.qd_given.tolist() == model.dofs.qd_given.tolist()
-    assert built(text.replace("qd: 0,", "").replace("q: 0,", "").replace("moving_free: [", "one: center, moving_free: [")
-                 ).dofs.q_given[0]  # fmt: skip
+    assert built(
+        text.replace("qd: 0,", "").replace("q: 0,", "").replace("moving_free: [", "one: center, moving_free: [")
+    ).dofs.q_given[0]
 
 
 SWITCHED = f"""

@@ -273,8 +273,9 @@ run: {duration: 1}
 """
 
 
-@pytest.mark.parametrize("loop", [
-    pytest.param("", id="tree"), pytest.param(", loop: true", id="outside", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    "loop", [pytest.param("", id="tree"), pytest.param(", loop: true", id="outside", marks=pytest.mark.slow)]
+)
 def test_gears_armature_and_torsion_springs_in_and_outside_the_tree(device, loop):
     """(I + A + n^2 J) x'' = -(m g l + k) x about the lowest place, n the ratio of the gear."""
     found = study(model_of(GEARED.replace("LOOP", loop)), device)
@@ -335,11 +336,16 @@ def test_a_small_swing_has_the_frequency(device):
 
 
 def test_prescribed_motion_holds_and_a_moving_one_is_refused():
-    text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
-            "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], %s}\nsolver: {type: generalized, dt: 1e-3}\n"
-            "run: {duration: 1}\nsignals: {sweep: {sine: {amplitude: 1, frequency: 1}}}\n")  # fmt: skip
-    for field, word in {"friction: 0.1": "dry friction", "motion: {position: $sweep}": "has a prescribed motion",
-                        "motion: {velocity: 1}": "has a prescribed motion"}.items():  # fmt: skip
+    text = (
+        "bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
+        "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], %s}\nsolver: {type: generalized, dt: 1e-3}\n"
+        "run: {duration: 1}\nsignals: {sweep: {sine: {amplitude: 1, frequency: 1}}}\n"
+    )
+    for field, word in {
+        "friction: 0.1": "dry friction",
+        "motion: {position: $sweep}": "has a prescribed motion",
+        "motion: {velocity: 1}": "has a prescribed motion",
+    }.items():
         document = scene(text % field)
         with pytest.raises(SceneError) as raised:
             refuse_modes(build_model(document, resolve(document)), document)
@@ -438,8 +444,10 @@ def test_the_text_says_which_world_of_a_batch_it_is_about(command, name):
 
 
 def test_what_falls_has_no_equilibrium(command, tmp_path):
-    (tmp_path / "stone.yaml").write_text("simcli: 1\nbodies: {stone: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
-                                         "solver: {type: natural, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
+    (tmp_path / "stone.yaml").write_text(
+        "simcli: 1\nbodies: {stone: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+        "solver: {type: natural, dt: 1e-3}\nrun: {duration: 1}\n"
+    )
     done = command("equilibrium", "stone.yaml", "--json")
     assert done.code == Exit.NEGATIVE
     assert "9.81 N are out of balance along `stone_free:2`" in done.err

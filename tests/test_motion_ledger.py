@@ -74,8 +74,7 @@ joints:
   led: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 0, 1], motion: {MOTION}}
 """
 BY_RATE = CHAIN.replace("MOTION", "velocity: $speed") + "signals: {speed: {step: {before: 0, after: 5, time: TIME}}}\n"
-BY_PLACE = CHAIN.replace("MOTION", "position: $way") + (
-    "signals: {way: {ramp: {from: 0, to: 3, start: TIME, end: 0.5}}}\n")
+BY_PLACE = CHAIN.replace("MOTION", "position: $way") + ("signals: {way: {ramp: {from: 0, to: 3, start: TIME, end: 0.5}}}\n")
 GEARED = """
 world: {gravity: [0, 0, 0]}
 bodies:
@@ -175,8 +174,10 @@ def test_what_laws_hold_is_in_the_ledger_whichever_directions_rows_have(device, 
     assert narrow < 2e-2
 
 
-BODIES = {"cart": {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}},
-          "arm": {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}}}  # fmt: skip
+BODIES = {
+    "cart": {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}},
+    "arm": {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}},
+}
 TIMES, ANGLES = [0, 0.1, 0.3, 0.6], [0, 0, 1.5, 0.5]  # [s, rad]
 RAIL = {"type": "prismatic", "parent": "world", "child": "cart", "at": [0, 0, 0], "axis": [1, 0, 0]}
 LED = {"type": "revolute", "parent": "cart", "child": "arm", "at": [0, 0, 0], "axis": [0, 1, 0]}
@@ -186,20 +187,32 @@ NODES = [("generalized", "rk4"), ("generalized", "implicit")]
 # What tells of each jump: the signal of the angle, that of its rate, or events.
 TOLD = {
     "position": {"motion": {"position": "$path"}, "signals": {"path": {"table": {"time": TIMES, "value": ANGLES}}}},
-    "velocity": {"motion": {"velocity": "$path"}, "signals": {"path": {"table": {
-        "time": TIMES[:3], "value": [0, 7.5, -1 / 0.3], "interpolate": "previous"}}}},
-    "event": {"motion": {"velocity": 0}, "events": [{"at": 0.1, "set": {"joints.led.motion.velocity": 7.5}},
-                                                    {"at": 0.3, "set": {"joints.led.motion.velocity": -1 / 0.3}}]},
-}  # fmt: skip
+    "velocity": {
+        "motion": {"velocity": "$path"},
+        "signals": {"path": {"table": {"time": TIMES[:3], "value": [0, 7.5, -1 / 0.3], "interpolate": "previous"}}},
+    },
+    "event": {
+        "motion": {"velocity": 0},
+        "events": [
+            {"at": 0.1, "set": {"joints.led.motion.velocity": 7.5}},
+            {"at": 0.3, "set": {"joints.led.motion.velocity": -1 / 0.3}},
+        ],
+    },
+}
 
 
 def scene_of(told: dict, solver: str, integrator: str, dt: float = 1e-3) -> dict:
     """An arm on a free cart, with its angle or its rate prescribed."""
     more = {key: value for key, value in told.items() if key != "motion"}
-    return {"simcli": 1, "bodies": copy.deepcopy(BODIES), "run": {"duration": 0.5},
-            "joints": {"rail": copy.deepcopy(RAIL), "led": {**LED, "motion": told["motion"]}},
-            "solver": {"type": solver, "integrator": integrator, "dt": dt},
-            "output": {"every": EVERY, "channels": ["state", "energy"]}, **copy.deepcopy(more)}  # fmt: skip
+    return {
+        "simcli": 1,
+        "bodies": copy.deepcopy(BODIES),
+        "run": {"duration": 0.5},
+        "joints": {"rail": copy.deepcopy(RAIL), "led": {**LED, "motion": told["motion"]}},
+        "solver": {"type": solver, "integrator": integrator, "dt": dt},
+        "output": {"every": EVERY, "channels": ["state", "energy"]},
+        **copy.deepcopy(more),
+    }
 
 
 def run(scene: dict, device) -> dict[str, np.ndarray]:
@@ -222,8 +235,10 @@ def test_cart_keeps_its_momentum(device, solver, integrator):
     assert error_of_place(scene_of(TOLD["position"], solver, integrator), device) < (4e-3 if first_order else 1e-5)
 
 
-@pytest.mark.parametrize(("solver", "integrator", "told"), [
-    (*mode, told) for mode in NODES for told in TOLD if told != "event" or mode[1] == "implicit"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "integrator", "told"),
+    [(*mode, told) for mode in NODES for told in TOLD if told != "event" or mode[1] == "implicit"],
+)
 def test_order_stays_two(device, solver, integrator, told):
     """Steps that are taken again at jumps are as exact as the others: forces there are those after the jump."""
     coarse, fine = (error_of_place(scene_of(TOLD[told], solver, integrator, dt), device) for dt in (2e-3, 1e-3))
@@ -240,10 +255,17 @@ def test_jump_within_a_step_is_late_by_less_than_it(device):
 
 def ball(scene: dict) -> None:
     """Two ramps turn a ball, about two axes."""
-    scene["signals"] = {"r": {"ramp": {"from": 0, "to": 1, "start": 0.1, "end": 0.3}},
-                        "q": {"ramp": {"from": 0, "to": 1.5, "start": 0.2, "end": 0.4}}}  # fmt: skip
-    scene["joints"]["led"] = {"type": "ball", "parent": "cart", "child": "arm", "at": [0, 0, 0],
-                              "motion": [{"position": "$r"}, {"position": 0}, {"position": "$q"}]}  # fmt: skip
+    scene["signals"] = {
+        "r": {"ramp": {"from": 0, "to": 1, "start": 0.1, "end": 0.3}},
+        "q": {"ramp": {"from": 0, "to": 1.5, "start": 0.2, "end": 0.4}},
+    }
+    scene["joints"]["led"] = {
+        "type": "ball",
+        "parent": "cart",
+        "child": "arm",
+        "at": [0, 0, 0],
+        "motion": [{"position": "$r"}, {"position": 0}, {"position": "$q"}],
+    }
 
 
 def body(scene: dict) -> None:
@@ -258,11 +280,12 @@ def loop(scene: dict) -> None:
     scene["signals"] = {"r": {"ramp": {"from": 0, "to": 0.5, "start": 0.1, "end": 0.3}}}
     arm, hinge = scene["bodies"]["arm"], {"type": "revolute", "axis": [0, 1, 0]}
     scene["bodies"] = {"a": arm, "b": {**arm, "pose": {"xyz": [1, 0, 0]}}, "c": {**arm, "pose": {"xyz": [0, 0, 1]}}}
-    scene["joints"] = {"p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
-                       "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]},
-                       "r": {**hinge, "parent": "world", "child": "c", "at": [0, 0, 1]},
-                       "s": {**hinge, "parent": "c", "child": "b", "at": [1, 0, 1], "loop": True,
-                             "motion": {"position": "$r"}}}  # fmt: skip
+    scene["joints"] = {
+        "p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
+        "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]},
+        "r": {**hinge, "parent": "world", "child": "c", "at": [0, 0, 1]},
+        "s": {**hinge, "parent": "c", "child": "b", "at": [1, 0, 1], "loop": True, "motion": {"position": "$r"}},
+    }
 
 
 @pytest.mark.parametrize(("case", "drift"), [(ball, 5e-2), (body, 1e-3), (loop, 1e-1)])
@@ -415,11 +438,16 @@ def test_the_floor_is_that_of_the_bodies_and_of_the_steps(tmp_path):
     """Against the sum by hand; in double precision it is a millionth of the largest term, as it was."""
     (tmp_path / "s.yaml").write_text(STACK)
     model = build_model(*read_scene(tmp_path / "s.yaml", ()), None)
-    weights = [9.81 * sum(m * np.hypot(z + 0.2 * m - 0.1, x) for m in (1, 2, 3))
-               for z, x in ((0, 0), (-0.3667, 0), (100, 0), (0, 300))]  # fmt: skip
+    weights = [
+        9.81 * sum(m * np.hypot(z + 0.2 * m - 0.1, x) for m in (1, 2, 3))
+        for z, x in ((0, 0), (-0.3667, 0), (100, 0), (0, 300))
+    ]
     terms = {f"energy/{name}": np.full((1, 4), value) for name, value in zip(_TERMS, (3.0, 0, 0, 2.0, 0, 0), strict=True)}
-    for precision, solver, single in (("float32", "maximal", 2.0**-23 * (16 + 500)), ("float64", "natural", 0.0),
-                                      ("float32", "natural", 2.0**-23 * (16 + 2000))):  # fmt: skip
+    for precision, solver, single in (
+        ("float32", "maximal", 2.0**-23 * (16 + 500)),
+        ("float64", "natural", 0.0),
+        ("float32", "natural", 2.0**-23 * (16 + 2000)),
+    ):
         account = EnergyAccount(model, precision, solver)
         account.see(terms)
         account.n_steps = 1000

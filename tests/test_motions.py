@@ -26,19 +26,31 @@ ROUNDING = 1e-14
 
 
 @pytest.mark.usefixtures("all_supported")
-@pytest.mark.parametrize(("text", "line"), [
-    ("  c: {kinematic: true, mass: 1}\njoints: {j: {type: fixed, parent: a, child: c, at: [0, 0, 0]}}\n", 0),
-    ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}, motion: {linear: [1, 0, 0]}}\n", 0),
-    ("  c: {kinematic: true, motion: {linear: [1, 0, 0]}}\n"
-     "joints: {j: {type: revolute, parent: world, child: c, at: [0, 0, 0]}}\n", 0),
-    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], q: [0, 0, 0, 1], motion: {position: 0.3}}\n", 1),
-    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], qd: [1, 0, 0], motion: {position: 0.3}}\n", 1),
-    ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
-     "joints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
-     "  j: {type: revolute, parent: world, child: c, at: [0, 0, 0], mimic: {joint: i}, motion: {velocity: 1}}\n", 3),
-    ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: 0.2, motion: {position: 0.3}}\n", 1),
-    ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], qd: 0.2, motion: {position: 0.3}}\n", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  c: {kinematic: true, mass: 1}\njoints: {j: {type: fixed, parent: a, child: c, at: [0, 0, 0]}}\n", 0),
+        ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}, motion: {linear: [1, 0, 0]}}\n", 0),
+        (
+            "  c: {kinematic: true, motion: {linear: [1, 0, 0]}}\n"
+            "joints: {j: {type: revolute, parent: world, child: c, at: [0, 0, 0]}}\n",
+            0,
+        ),
+        (
+            "joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], q: [0, 0, 0, 1], motion: {position: 0.3}}\n",
+            1,
+        ),
+        ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], qd: [1, 0, 0], motion: {position: 0.3}}\n", 1),
+        (
+            "  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
+            "joints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
+            "  j: {type: revolute, parent: world, child: c, at: [0, 0, 0], mimic: {joint: i}, motion: {velocity: 1}}\n",
+            3,
+        ),
+        ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: 0.2, motion: {position: 0.3}}\n", 1),
+        ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], qd: 0.2, motion: {position: 0.3}}\n", 1),
+    ],
+)
 def test_motions_that_cannot_be_prescribed(text, line):
     found = faults_of(text, "bodies:\n  a: {mass: 1, inertia: {diag: [1, 1, 1]}}\n")
     assert [(code, at) for code, at, _ in found] == [("SC470", line)], found
@@ -54,11 +66,15 @@ solver: {{type: natural, integrator: generalized_alpha}}
 ONE, TWO = "type: revolute, axis: [0, 0, 1]", "type: universal, axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
 
 
-@pytest.mark.parametrize(("held", "joint", "words"), [
-    ("", ONE, None), (", kinematic: true", TWO, None),
-    ("", ONE + ", compliance: 1.0e-6", "on a joint with compliance with generalized_alpha"),
-    ("", TWO, "on a `universal` joint of several turns with generalized_alpha"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("held", "joint", "words"),
+    [
+        ("", ONE, None),
+        (", kinematic: true", TWO, None),
+        ("", ONE + ", compliance: 1.0e-6", "on a joint with compliance with generalized_alpha"),
+        ("", TWO, "on a `universal` joint of several turns with generalized_alpha"),
+    ],
+)
 def test_motions_that_generalized_alpha_takes(held, joint, words):
     found = faults_of(TURNING.format(held, joint))
     assert [(code, line) for code, line, _ in found] == ([("SC501", 3)] if words else []), found
@@ -93,7 +109,7 @@ def moving(all_supported):
 def at_time(t):
     """Signals x and w, with two rates."""
     phase = np.pi * t + 0.3
-    x = 2 * np.array([np.sin(phase), np.pi * np.cos(phase), -np.pi**2 * np.sin(phase)])
+    x = 2 * np.array([np.sin(phase), np.pi * np.cos(phase), -(np.pi**2) * np.sin(phase)])
     return x, np.array([1 + t, 1.0, 0.0])
 
 
@@ -168,10 +184,10 @@ JOINTS = {
     "cylindrical": "axis: [0, 0.6, 0.8], motion: [{position: $b}, {velocity: $c}]",
     "planar": "axis: [0, 0, 1], motion: [{position: $a}, {velocity: $c}, {position: $b}]",
     "d6": "axes: {linear: [[1, 0, 0]], angular: [[0, 1, 0], [0, 0, 1], [1, 0, 0]]},"
-          " motion: [{velocity: $c}, {position: $a}, {position: $b}, {velocity: $c}]",
+    " motion: [{velocity: $c}, {position: $a}, {position: $b}, {velocity: $c}]",
     "ball": "motion: [{position: $a}, {position: $b}, {position: $c}]",
     "spun": f"motion: [{{velocity: {SPIN[0]}}}, {{velocity: {SPIN[1]}}}, {{velocity: {SPIN[2]}}}]",
-}  # fmt: skip
+}
 
 
 def followed(name, t, way):
@@ -257,8 +273,9 @@ def text_of(solver, names):
         held = ", kinematic: true" if way == "led" else ""
         bodies += f"  {name}: {{mass: {MASS}, com: {COM.tolist()}, inertia: {{diag: [0.1, 0.2, 0.25]}}{held}}}\n"
     sines = SINES | {f"{name}0": (a, f, 0.0) for name, (a, f, _) in SINES.items()}
-    signals = "".join(f"  {name}: {{sine: {{amplitude: {a}, frequency: {f}, offset: {o}}}}}\n"
-                      for name, (a, f, o) in sines.items())  # fmt: skip
+    signals = "".join(
+        f"  {name}: {{sine: {{amplitude: {a}, frequency: {f}, offset: {o}}}}}\n" for name, (a, f, o) in sines.items()
+    )
     return f"bodies:\n{bodies}joints:\n{joints}signals:\n{signals}solver: {{type: {solver}, dt: 1 ms}}\n"
 
 
@@ -283,10 +300,16 @@ CASES = [  # solver, integrator, joints, order, errors at 1 ms of places, effort
     ("maximal", "semi_implicit", names_of(("tree",)), 1, (1e-3, 1.0, 0.1)),
     pytest.param("generalized", "implicit", names_of(("tree", "loop")), 2, (5e-6, 1e-4, 2e-3), marks=pytest.mark.slow),
     pytest.param("generalized", "semi_implicit", names_of(("tree", "loop")), 1, (1e-3, 1.0, 0.2), marks=pytest.mark.slow),
-    pytest.param("natural", "generalized_alpha", names_of(("loop",), ONE_TURN) + names_of(("led",)), 2,
-                 (5e-6, 5e-5, 1e-3), marks=pytest.mark.slow),
+    pytest.param(
+        "natural",
+        "generalized_alpha",
+        names_of(("loop",), ONE_TURN) + names_of(("led",)),
+        2,
+        (5e-6, 5e-5, 1e-3),
+        marks=pytest.mark.slow,
+    ),
     pytest.param("natural", "moreau", names_of(("loop", "led")), 2, (5e-6, 5e-5, 1e-4), marks=pytest.mark.slow),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("solver", "integrator", "names", "order", "bounds"), CASES)
@@ -317,9 +340,11 @@ signals:
   s: SPEED
 solver: {type: SOLVER, dt: 1 ms}
 """
-SPEEDS = {"smooth": "{sine: {amplitude: 0.4, frequency: 1, phase: 0.5}}",
-          "bends": "{ramp: {from: 0.2, to: 0.5, start: 0.1, end: 0.3}}",
-          "jumps": "{step: {before: 0.2, after: 0.5, time: 0.2}}"}  # fmt: skip
+SPEEDS = {
+    "smooth": "{sine: {amplitude: 0.4, frequency: 1, phase: 0.5}}",
+    "bends": "{ramp: {from: 0.2, to: 0.5, start: 0.1, end: 0.3}}",
+    "jumps": "{step: {before: 0.2, after: 0.5, time: 0.2}}",
+}
 COLUMNS = ("frames/body_q", "frames/body_qd", "frames/joint_effort", "frames/joint_wrench", "energy/input", "energy/drift")
 
 

@@ -67,10 +67,13 @@ forces:
   motor: {type: torque, joint: rail, value: [1, 0.5]}
 """
 # Besides: wrenches that follow and that do not; a jump where a step begins.
-PUSHED = SMOOTH.replace("signals: {", "signals: {gust: {step: {time: 0.2, before: 3, after: -20}}, ") + """
+PUSHED = (
+    SMOOTH.replace("signals: {", "signals: {gust: {step: {time: 0.2, before: 3, after: -20}}, ")
+    + """
   wind: {type: wrench, body: carriage, force: [1, $gust, 3], torque: [0.2, 1, 1], at: [0.1, 0, 0.2]}
   jet: {type: wrench, body: arm, force: [1, 2, 3], torque: [0.2, 1, 1], at: [0.1, 0, 0.2], frame: body}
 """
+)
 # A law that stops nothing, but keeps steps on the general way.
 GENERAL = SMOOTH.replace("damping: 0.3", "damping: 0.3\n    limit: [-9, 9]")
 BALL = """
@@ -79,7 +82,8 @@ joints: {b: {type: ball, parent: world, child: a, qd: [1, 2, 3], armature: [0.2,
 """
 RAIL = SMOOTH[SMOOTH.index("    qd: [0.5, 2]") : SMOOTH.index("signals:")]
 YIELDING = SMOOTH.replace(RAIL, "    compliance: 1.0e-2\n    loop: true\n").replace(
-    "  motor: {type: torque, joint: rail, value: [1, 0.5]}\n", "")  # fmt: skip
+    "  motor: {type: torque, joint: rail, value: [1, 0.5]}\n", ""
+)
 
 
 def solver(kind, integrator):
@@ -91,8 +95,9 @@ def ends(text, kind, integrator, device, steps=STEPS):
     runner = Runner(text + solver(kind, integrator), integrator, device, frozenset(("bodies", "energy")))
     found = [runner(h, round(DURATION / h), 1) for h in steps]
     assert all(one["diag/status"].max() == 0 for one in found)
-    return [one["frames/body_q"][-1, 0] for one in found], [{k: one[f"energy/{k}"][-1, 0] for k in (
-        "dissipated", "input", "drift", "total")} for one in found]  # fmt: skip
+    return [one["frames/body_q"][-1, 0] for one in found], [
+        {k: one[f"energy/{k}"][-1, 0] for k in ("dissipated", "input", "drift", "total")} for one in found
+    ]
 
 
 def check_order_two(text, integrator, device, wanted, slack=0.1):
@@ -131,10 +136,17 @@ def slow(*values):
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("text", "integrator"), [
-    slow(PUSHED, "generalized_alpha"), slow(PUSHED, "zhong06"), slow(YIELDING, "generalized_alpha"), slow(BALL, "zhong06"),
-    (GENERAL, "zhong06")],
-    ids=["pushed", "pushed, general way", "yielding", "ball", "general"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "integrator"),
+    [
+        slow(PUSHED, "generalized_alpha"),
+        slow(PUSHED, "zhong06"),
+        slow(YIELDING, "generalized_alpha"),
+        slow(BALL, "zhong06"),
+        (GENERAL, "zhong06"),
+    ],
+    ids=["pushed", "pushed, general way", "yielding", "ball", "general"],
+)
 def test_more_forces_to_order_two(device, text, integrator):
     check_order_two(text, integrator, device, by_rk4(text, device, 2.5e-4 if text == YIELDING else 1e-3), 0.15)
 
@@ -187,10 +199,13 @@ def test_a_torque_turns_with_what_it_acts_on(device):
     assert all(one / other > 3.9 for one, other in pairwise(errors)), errors
 
 
-EVENT = SMOOTH + """
+EVENT = (
+    SMOOTH
+    + """
 events:
   - {at: 0.2, set: {forces.cord.stiffness: 300}}
 """
+)
 
 
 @pytest.mark.slow
@@ -216,12 +231,23 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
     path = tmp_path / "scene.yaml"
     text = yaml.safe_load("simcli: 1\n" + PUSHED + solver("natural", "generalized_alpha"))
     if place == "plane":
-        one = {"mass": 1, "inertia": {"diag": [0.1, 0.2, 0.1]}, "com": [0.1, 0, 0.2],
-               "pose": {"xyz": [1, 0, 0], "rpy": [0, 1, 0]}}  # fmt: skip
-        world, follows = ({"type": "wrench", "body": "arm", "force": [1, 0, 3], "torque": [0, 2, 0], "at": [0.3, 0, 0.2],
-                           "frame": frame} for frame in ("world", "body"))  # fmt: skip
-        text = {"simcli": 1, "world": {"plane": "xz"}, "bodies": {"arm": one}, "forces": {"f": world, "g": follows},
-                "solver": {"type": "natural", "dt": 1e-3}}  # fmt: skip
+        one = {
+            "mass": 1,
+            "inertia": {"diag": [0.1, 0.2, 0.1]},
+            "com": [0.1, 0, 0.2],
+            "pose": {"xyz": [1, 0, 0], "rpy": [0, 1, 0]},
+        }
+        world, follows = (
+            {"type": "wrench", "body": "arm", "force": [1, 0, 3], "torque": [0, 2, 0], "at": [0.3, 0, 0.2], "frame": frame}
+            for frame in ("world", "body")
+        )
+        text = {
+            "simcli": 1,
+            "world": {"plane": "xz"},
+            "bodies": {"arm": one},
+            "forces": {"f": world, "g": follows},
+            "solver": {"type": "natural", "dt": 1e-3},
+        }
     path.write_text(yaml.safe_dump(text, sort_keys=False))
     scene = simcli.load(path)[0]
     state = State.of(scene)
@@ -259,8 +285,11 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
 
 def test_what_switches_is_refused_by_name(tmp_path):
     path = tmp_path / "scene.yaml"
-    text = SMOOTH.replace("damping: 0.3", "friction: 0.1\n    limit: [-1, 1]") + """
+    text = (
+        SMOOTH.replace("damping: 0.3", "friction: 0.1\n    limit: [-1, 1]")
+        + """
 """
+    )
     axes = "axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
     text = text.replace("type: cylindrical", "type: universal").replace("axis: [0, 0.1, 1]", axes)
     path.write_text("simcli: 1\n" + text + solver("natural", "generalized_alpha"))
@@ -319,8 +348,10 @@ def test_a_flat_plate_falls_as_in_maximal_coordinates(device):
     heights = 0.5 + 0.012 * np.arange(16) / 16  # of a few steps of falling, at 3 m/s
     text = PLATE.replace("MU", "0.5").replace("SPIN", "3").replace("[0, 0, 0.05]", "[0, 0, '${z}'], rpy: [0.3, 0.2, 0]")
     text += f"params: {{z: 0.5}}\nbatch: {{worlds: {len(heights)}, vary: {{params.z: {{list: {heights.tolist()}}}}}}}\n"
-    runners = [Runner(text + solver, integrator, device) for solver, integrator in (
-        (SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit"))]
+    runners = [
+        Runner(text + solver, integrator, device)
+        for solver, integrator in ((SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit"))
+    ]
     for h in (2e-3, 1e-3, 5e-4):
         found = [runner(h, round(0.6 / h), 1) for runner in runners]
         assert all(one["diag/status"].max() == 0 for one in found)
@@ -335,20 +366,26 @@ def test_a_rod_that_contact_would_spin_is_refused():
 
 
 def test_a_joint_that_leads_a_kinematic_body_cannot_yield():
-    found = faults_of("""bodies: {k: {kinematic: true}}
+    found = faults_of(
+        """bodies: {k: {kinematic: true}}
 joints: {j: {type: revolute, parent: world, child: k, at: [0, 0, 0], motion: {velocity: 1}, loop: false, compliance: 0.01}}
-""" + SOLVER)
+"""
+        + SOLVER
+    )
     assert [code for code, _, _ in found] == ["SC470"], found
     assert "`compliance` would be ignored" in found[0][2]
 
 
-@pytest.mark.parametrize(("told", "worlds"), [
-    ("inertia: {diag: [0.1, 0.1, 0.1]}", 1), ("inertia: point, natural: {kind: 1P}", 2)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("told", "worlds"), [("inertia: {diag: [0.1, 0.1, 0.1]}", 1), ("inertia: point, natural: {kind: 1P}", 2)]
+)
 def test_starts_that_differ_between_worlds_change_no_table(told, worlds):
     """Vectors tell the attitude of a body; where it has none, nothing tells it, and it stays as it begins."""
     vary = "{'bodies.b.pose.rpy[1]': {list: [0.1, 0.4]}}"
-    model, _ = model_of(f"bodies: {{b: {{mass: 1, {told}, pose: {{rpy: [0, 0.1, 0]}}}}}}\n"
-                        f"batch: {{worlds: 2, vary: {vary}}}\nsolver: {{type: natural}}\n")  # fmt: skip
+    model, _ = model_of(
+        f"bodies: {{b: {{mass: 1, {told}, pose: {{rpy: [0, 0.1, 0]}}}}}}\n"
+        f"batch: {{worlds: 2, vary: {vary}}}\nsolver: {{type: natural}}\n"
+    )
     links = natural_form(model, State.of(model)).links
     assert len(links.body_rotation) == len(links.body_offset) == worlds
 
@@ -404,8 +441,14 @@ def test_frames_hold_the_coordinates_that_the_scene_chooses(run):
         assert np.abs(np.linalg.norm(rod[..., 3:] - rod[..., :3], axis=-1) - 1.0).max() < 1e-12
         assert np.abs(np.linalg.norm(rod[..., :3] - p, axis=-1) - 0.5).max() < 1e-12
         assert np.ptp(seen.body("crank").natural_q[:, 0], axis=0).max() > 0.01
-        assert seen.naturals[12:18] == ("plate:2P2V.a.x", "plate:2P2V.a.y", "plate:2P2V.a.z",
-                                        "plate:2P2V.b.x", "plate:2P2V.b.y", "plate:2P2V.b.z")  # fmt: skip
+        assert seen.naturals[12:18] == (
+            "plate:2P2V.a.x",
+            "plate:2P2V.a.y",
+            "plate:2P2V.a.z",
+            "plate:2P2V.b.x",
+            "plate:2P2V.b.y",
+            "plate:2P2V.b.z",
+        )
 
 
 def test_info_names_the_kinds(run):

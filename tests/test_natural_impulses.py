@@ -15,7 +15,7 @@ from support.forward import Runner
 from support.process import simcli as command
 from support.scenes import faults_of
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 # Every smooth force and a prescribed motion, on bodies whose shapes never meet.
 SMOOTH = """
@@ -135,9 +135,14 @@ run: {duration: 0.4}
 BLOW = 1e-2  # of the force of the impact: directions at the start of the step, velocities that are projected at its end
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [
-    ("natural", "moreau"), pytest.param("generalized", "semi_implicit", marks=pytest.mark.slow),
-    pytest.param("maximal", "semi_implicit", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [
+        ("natural", "moreau"),
+        pytest.param("generalized", "semi_implicit", marks=pytest.mark.slow),
+        pytest.param("maximal", "semi_implicit", marks=pytest.mark.slow),
+    ],
+)
 def test_reaction_force_and_jump_of_an_impact_stand_in_one_frame(device, solver, integrator):
     """m (v - v before) / h = contact + pivot + m g, frame by frame."""
     h, mass = 1e-3, 2.0

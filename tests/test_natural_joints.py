@@ -54,10 +54,12 @@ def scene(solver: dict) -> dict:
     rng = np.random.default_rng(4)
     bodies, joints = {}, {}
     for k, name in enumerate(dofs.RIBLE):
-        bodies[f"b{k}"] = {"mass": 1.0 + 0.1 * k, "com": rng.uniform(-0.1, 0.1, 3).tolist(),
-                           "inertia": {"diag": (0.05 + rng.uniform(0, 0.03, 3)).tolist()},
-                           "pose": {"xyz": rng.normal(size=3).tolist(),
-                                    "quat_xyzw": rot.unit(rng.normal(size=4)).tolist()}}  # fmt: skip
+        bodies[f"b{k}"] = {
+            "mass": 1.0 + 0.1 * k,
+            "com": rng.uniform(-0.1, 0.1, 3).tolist(),
+            "inertia": {"diag": (0.05 + rng.uniform(0, 0.03, 3)).tolist()},
+            "pose": {"xyz": rng.normal(size=3).tolist(), "quat_xyzw": rot.unit(rng.normal(size=4)).tolist()},
+        }
         places = 0.2 * rng.normal(size=(2, 3))
         joint = {"type": name, "parent": f"b{k - 1}" if k % 3 else "world", "child": f"b{k}"}
         if name in dofs.ORBITAL:
@@ -71,9 +73,14 @@ def scene(solver: dict) -> dict:
         if name not in dofs.ROWS_ONLY and dofs.TYPES[name]:
             joint["qd"] = rng.uniform(-1, 1, len(dofs.TYPES[name])).tolist()
         joints[name] = joint
-    return {"simcli": 1, "bodies": bodies, "joints": joints, "run": {"duration": 0.2},
-            "output": {"every": EVERY, "channels": ["state", "energy", "reactions"]},
-            "solver": solver}  # fmt: skip
+    return {
+        "simcli": 1,
+        "bodies": bodies,
+        "joints": joints,
+        "run": {"duration": 0.2},
+        "output": {"every": EVERY, "channels": ["state", "energy", "reactions"]},
+        "solver": solver,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +134,11 @@ def every(path, of, frames=(0, 50, -1)):
     """Largest value of a method of `Seen`, by joint."""
     model = simcli.load(path.with_suffix(".yaml"))[0]
     with simcli.open(path) as run:
-        return {name: max(of(Seen(model, run, frame, j)) for frame in frames)
-                for j, name in enumerate(model.joints.name) if name in dofs.RIBLE}  # fmt: skip
+        return {
+            name: max(of(Seen(model, run, frame, j)) for frame in frames)
+            for j, name in enumerate(model.joints.name)
+            if name in dofs.RIBLE
+        }
 
 
 @pytest.mark.parametrize("solver", ["natural", pytest.param("maximal", marks=pytest.mark.slow)])
@@ -214,8 +224,16 @@ ROUNDING = 1e-10
 JUMPED = 3e-4  # error of order two at 2 ms, and that of the extrapolated step; without the impulse of the jump it is 0.3
 GRAVITY, LEAN, CART, BOB = 9.81, 0.3, 2.0, 1.0
 INTEGRATORS = ("zhong06", "generalized_alpha", "moreau")
-COLUMNS = ("frames/body_q", "frames/body_qd", "frames/joint_q", "frames/joint_qd", "frames/joint_effort",
-           "frames/joint_wrench", "energy/input", "energy/total")  # fmt: skip
+COLUMNS = (
+    "frames/body_q",
+    "frames/body_qd",
+    "frames/joint_q",
+    "frames/joint_qd",
+    "frames/joint_effort",
+    "frames/joint_wrench",
+    "energy/input",
+    "energy/total",
+)
 
 # A cart that accelerates so that the rod stands still on it.
 CARRIED = f"""
@@ -289,15 +307,18 @@ signals: {v: {ramp: {from: 2, to: 3, end: 1}}}
 
 def ends(text, kind, integrator, device, steps=STEPS, duration=0.5):
     """Columns of frame 1 at the end, without those of joints that a form of the model adds."""
-    runner = Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, device,
-                    frozenset(("state", "energy", "reactions")))  # fmt: skip
+    runner = Runner(
+        f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n",
+        integrator,
+        device,
+        frozenset(("state", "energy", "reactions")),
+    )
     found = [runner(h, round(duration / h), 1) for h in steps]
     assert all(one["diag/status"].max() == 0 for one in found)
     return [{name: column[-1, 0] for name, column in one.items()} for one in found]
 
 
-@pytest.mark.parametrize("integrator", [
-    "zhong06", pytest.param("generalized_alpha", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("generalized_alpha", marks=pytest.mark.slow)])
 def test_what_a_cart_carries_leans_against_its_acceleration(device, integrator):
     one = ends(CARRIED, "natural", integrator, device, (1e-2,))[0]
     speed = 0.5 * GRAVITY * np.tan(LEAN)
@@ -368,8 +389,9 @@ forces: {coil: {type: torsion, joint: pin, stiffness: 10, rest_angle: 1}}
 
 def test_a_step_whose_iteration_fails_ends_its_world_by_name(device):
     text = WOUND + "solver: {type: natural, dt: 1 ms, integrator: generalized_alpha}\n"
-    runner = Runner(text + "batch: {worlds: 2, vary: {forces.coil.stiffness: {list: [10, 1.0e+9]}}}\n",
-                    "generalized_alpha", device)  # fmt: skip
+    runner = Runner(
+        text + "batch: {worlds: 2, vary: {forces.coil.stiffness: {list: [10, 1.0e+9]}}}\n", "generalized_alpha", device
+    )
     assert runner(1e-3, 1, 3)["diag/status"][-1].tolist() == [Status.OK, Status.NOT_CONVERGED]
 
 

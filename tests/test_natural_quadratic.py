@@ -25,7 +25,9 @@ SCENES = Path(simcli.__file__).parents[1] / "scenes"
 ROUNDING = 1e-12  # of numbers of order 1, a few terms each
 DIFFERENCES = 1e-8  # central differences of a polynomial of second degree are exact but for rounding / step
 PLANAR = {
-    "simcli": 1, "world": {"plane": "xz"}, "solver": {"type": "natural", "dt": 1e-3},
+    "simcli": 1,
+    "world": {"plane": "xz"},
+    "solver": {"type": "natural", "dt": 1e-3},
     "bodies": {
         "a": {"mass": 1.0, "inertia": {"diag": [0.1, 0.1, 0.1]}, "com": [0.1, 0, 0.2]},
         "b": {"mass": 2.0, "inertia": {"diag": [0.1, 0.2, 0.1]}, "pose": {"xyz": [1, 0, 0], "rpy": [0, 0.3, 0]}},
@@ -34,10 +36,16 @@ PLANAR = {
     "joints": {
         "pin": {"type": "revolute", "parent": "world", "child": "a", "at": [0.3, 0, 0.1], "axis": [0, 1, 0]},
         "slide": {"type": "prismatic", "parent": "a", "child": "b", "at": [0.5, 0, 0.2], "axis": [1, 0, 1]},
-        "rod": {"type": "distance", "parent": "b", "child": "p", "parent_frame": {"xyz": [0.2, 0, 0.1]}, "child_frame": {},
-                "length": 1.9},
+        "rod": {
+            "type": "distance",
+            "parent": "b",
+            "child": "p",
+            "parent_frame": {"xyz": [0.2, 0, 0.1]},
+            "child_frame": {},
+            "length": 1.9,
+        },
     },
-}  # fmt: skip
+}
 
 
 def expanded(path, springs=False):
@@ -104,10 +112,14 @@ def residuals(model, constraints, unknown, x):
         gap = places[b] + axes[b] @ anchor_pairs.point_b[0, p] - places[a] - axes[a] @ anchor_pairs.point_a[0, p]
         for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
             c, d_a = rows.constant[0, r], axes[a] @ rows.on_a[0, r]
-            out.append({
-                Form.MEET: rows.on_a[0, r] @ gap - c, Form.APART: (gap @ gap - c * c) / (2 * c or 1.0),
-                Form.ALONG: d_a @ gap - c, Form.DOT: d_a @ (axes[b] @ rows.on_b[0, r]) - c,
-            }[Form(rows.form[r])])  # fmt: skip
+            out.append(
+                {
+                    Form.MEET: rows.on_a[0, r] @ gap - c,
+                    Form.APART: (gap @ gap - c * c) / (2 * c or 1.0),
+                    Form.ALONG: d_a @ gap - c,
+                    Form.DOT: d_a @ (axes[b] @ rows.on_b[0, r]) - c,
+                }[Form(rows.form[r])]
+            )
     for r in range(len(out), rows.n):
         one, other = ([q[number(model, first + k)] for k in range(3)] for first in (rows.vector_a[r], rows.vector_b[r]))
         out.append(np.dot(one, other) - rows.constant[0, r])
@@ -178,9 +190,14 @@ main()
 """
 
 
-@pytest.mark.parametrize(("which", "integrator"), [
-    ("double", "zhong06"), pytest.param("rible", "zhong06", marks=pytest.mark.slow),
-    pytest.param("rible", "moreau", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("which", "integrator"),
+    [
+        ("double", "zhong06"),
+        pytest.param("rible", "zhong06", marks=pytest.mark.slow),
+        pytest.param("rible", "moreau", marks=pytest.mark.slow),
+    ],
+)
 def test_steps_without_poses_are_those_of_the_general_way(tmp_path, which, integrator):
     path = tmp_path / "scene.yaml"
     solver = {"type": "natural", "dt": 1e-3, "integrator": integrator}
@@ -209,7 +226,6 @@ def test_order_two_through_ten_singular_positions(tmp_path):
     assert errors[-1] < 6e-6, errors
     assert 3.9 < errors[0] / errors[1] < 4.1, errors
     assert 3.9 < errors[1] / errors[2] < 4.1, errors
-
 
 
 def last_poses(folder, kind, integrator, *steps):
@@ -267,9 +283,12 @@ def test_rows_far_from_the_origin_are_met_in_float32(tmp_path):
 def test_forces_of_redundant_rows_do_not_add_up(tmp_path):
     """A step begins from the forces of the last ones: what nothing corrects grew to 2e9 N in forty thousand steps."""
     text = yaml.safe_load((SCENES / "bricard.yaml").read_text())
-    text |= {"solver": {"type": "natural", "integrator": "zhong06", "dt": 1e-3}, "run": {"duration": 60},
-             "output": {"every": 0.1, "channels": ["energy"]},
-             "expect": [{"max": "energy.drift", "below": 1e-4}]}  # fmt: skip
+    text |= {
+        "solver": {"type": "natural", "integrator": "zhong06", "dt": 1e-3},
+        "run": {"duration": 60},
+        "output": {"every": 0.1, "channels": ["energy"]},
+        "expect": [{"max": "energy.drift", "below": 1e-4}],
+    }
     text["params"]["s"], text["batch"] = 0.9, {"worlds": 1}
     path = tmp_path / "scene.yaml"
     path.write_text(yaml.safe_dump(text, sort_keys=False))
@@ -339,11 +358,14 @@ def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
     assert 3.9 < drifts[0] / drifts[1] < 4.1
 
 
-@pytest.mark.parametrize(("words", "command_name", "said"), [
-    (("integrator: zhong06", "integrator: zhong06, spectral_radius: 0.5"), "check", "a spectral radius with zhong06"),
-    (("mass: 2,", "mass: 2, natural: {kind: 1P, compliance: 0.1},"), "check", "a point has no rigidity"),
-    (("mass: 2,", "mass: 2, natural: {kind: 1P2V, compliance: 0.1},"), "modes", "body `lower` has compliance"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "command_name", "said"),
+    [
+        (("integrator: zhong06", "integrator: zhong06, spectral_radius: 0.5"), "check", "a spectral radius with zhong06"),
+        (("mass: 2,", "mass: 2, natural: {kind: 1P, compliance: 0.1},"), "check", "a point has no rigidity"),
+        (("mass: 2,", "mass: 2, natural: {kind: 1P2V, compliance: 0.1},"), "modes", "body `lower` has compliance"),
+    ],
+)
 def test_numbers_that_nobody_would_read_are_refused_with_their_line(tmp_path, words, command_name, said):
     path = tmp_path / "scene.yaml"
     text = f"{DOUBLE}solver: {{type: natural, dt: 1.0e-3, integrator: zhong06}}\n"

@@ -134,8 +134,10 @@ def hinged(types, turns):
     return build
 
 
-HINGED = {"shared": hinged(("revolute", "universal"), False),
-          "varied, welds": hinged(("revolute", "universal", "fixed"), True)}  # fmt: skip
+HINGED = {
+    "shared": hinged(("revolute", "universal"), False),
+    "varied, welds": hinged(("revolute", "universal", "fixed"), True),
+}
 
 
 @pytest.mark.parametrize("name", HINGED)
@@ -268,11 +270,15 @@ def arm_scene():
     bodies, joints, at, parent = "", "", np.zeros(3), "world"
     for k, (offset, axis, mass, com, moments, stiffness, rest, damping, armature) in enumerate(ARM):
         at = at + offset
-        bodies += (f"  arm{k}: {{pose: {{xyz: {at.tolist()}}}, mass: {mass}, com: {list(com)}, "
-                   f"inertia: {{diag: {list(moments)}}}}}\n")  # fmt: skip
-        joints += (f"  arm{k}: {{type: revolute, parent: {parent}, child: arm{k}, at: {at.tolist()}, axis: {list(axis)}, "
-                   f"armature: {armature}, damping: {damping}, "
-                   f"drive: {{mode: position, target: {rest}, stiffness: {stiffness}, damping: 0}}}}\n")  # fmt: skip
+        bodies += (
+            f"  arm{k}: {{pose: {{xyz: {at.tolist()}}}, mass: {mass}, com: {list(com)}, "
+            f"inertia: {{diag: {list(moments)}}}}}\n"
+        )
+        joints += (
+            f"  arm{k}: {{type: revolute, parent: {parent}, child: arm{k}, at: {at.tolist()}, axis: {list(axis)}, "
+            f"armature: {armature}, damping: {damping}, "
+            f"drive: {{mode: position, target: {rest}, stiffness: {stiffness}, damping: 0}}}}\n"
+        )
         parent = f"arm{k}"
     return bodies, joints
 
@@ -282,9 +288,11 @@ def arm_in_mujoco():
     head += '<flag eulerdamp="disable" contact="disable"/></option><worldbody>'
     text = lambda v: " ".join(map(str, v))  # noqa: E731
     for offset, axis, mass, com, moments, stiffness, rest, damping, armature in ARM:
-        head += (f'<body pos="{text(offset)}"><joint type="hinge" axis="{text(axis)}" stiffness="{stiffness}" '
-                 f'springref="{rest}" damping="{damping}" armature="{armature}"/>'
-                 f'<inertial pos="{text(com)}" mass="{mass}" diaginertia="{text(moments)}"/>')  # fmt: skip
+        head += (
+            f'<body pos="{text(offset)}"><joint type="hinge" axis="{text(axis)}" stiffness="{stiffness}" '
+            f'springref="{rest}" damping="{damping}" armature="{armature}"/>'
+            f'<inertial pos="{text(com)}" mass="{mass}" diaginertia="{text(moments)}"/>'
+        )
     return mujoco.MjModel.from_xml_string(head + "</body>" * len(ARM) + "</worldbody></mujoco>")
 
 
@@ -292,10 +300,14 @@ def chain_scene():
     bodies = "".join(f"  link{k}: {{mass: 1, inertia: {{diag: [0.01, 0.02, 0.02]}}}}\n" for k in range(N))
     joints = f"  link0: {{type: revolute, parent: world, child: link0, axis: [0, 1, 0], q: 0.9, child_frame: {{xyz: [{-LINK / 2}, 0, 0]}}}}\n"  # noqa: E501
     for k in range(1, N):
-        joints += (f"  link{k}: {{type: revolute, parent: link{k - 1}, child: link{k}, axis: [0, 1, 0], q: -0.36, "
-                   f"parent_frame: {{xyz: [{LINK / 2}, 0, 0]}}, child_frame: {{xyz: [{-LINK / 2}, 0, 0]}}}}\n")  # fmt: skip
-    joints += (f"  end: {{type: revolute, loop: true, parent: world, child: link{N - 1}, axis: [0, 1, 0], "
-               f"parent_frame: {{xyz: [{SPAN}, 0, 0]}}, child_frame: {{xyz: [{LINK / 2}, 0, 0]}}}}\n")  # fmt: skip
+        joints += (
+            f"  link{k}: {{type: revolute, parent: link{k - 1}, child: link{k}, axis: [0, 1, 0], q: -0.36, "
+            f"parent_frame: {{xyz: [{LINK / 2}, 0, 0]}}, child_frame: {{xyz: [{-LINK / 2}, 0, 0]}}}}\n"
+        )
+    joints += (
+        f"  end: {{type: revolute, loop: true, parent: world, child: link{N - 1}, axis: [0, 1, 0], "
+        f"parent_frame: {{xyz: [{SPAN}, 0, 0]}}, child_frame: {{xyz: [{LINK / 2}, 0, 0]}}}}\n"
+    )
     return bodies, joints
 
 
@@ -304,8 +316,9 @@ def found():
     from support.device import live_device
 
     (bodies, joints), (more, further) = arm_scene(), chain_scene()
-    document = scene(f"bodies:\n{bodies}{more}joints:\n{joints}{further}solver: {{type: generalized, dt: 1e-3}}\n"
-                     "run: {duration: 1}\n")  # fmt: skip
+    document = scene(
+        f"bodies:\n{bodies}{more}joints:\n{joints}{further}solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n"
+    )
     one = study(build_model(document, resolve(document)), live_device(), stable=True)
     yield one
     one.close()
@@ -361,10 +374,12 @@ def test_hanging_chain_is_where_energy_is_least(found):
 
 def test_joints_that_yield_are_springs_and_a_free_body_has_six_zero_modes(device):
     """A fixed joint with compliance c, in maximal coordinates: k = 1 / c along and about every axis."""
-    text = ("world: {gravity: [0, 0, 0]}\nbodies:\n  block: {mass: 2, inertia: {diag: [0.1, 0.2, 0.25]}}\n"
-            "  stone: {pose: {xyz: [1, 0, 0]}, mass: 2, com: [0.1, 0, 0], inertia: {diag: [1, 2, 3]}}\njoints:\n"
-            "  weld: {type: fixed, parent: world, child: block, at: [0, 0, 0], compliance: 1e-3}\n"
-            "solver: {type: maximal, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
+    text = (
+        "world: {gravity: [0, 0, 0]}\nbodies:\n  block: {mass: 2, inertia: {diag: [0.1, 0.2, 0.25]}}\n"
+        "  stone: {pose: {xyz: [1, 0, 0]}, mass: 2, com: [0.1, 0, 0], inertia: {diag: [1, 2, 3]}}\njoints:\n"
+        "  weld: {type: fixed, parent: world, child: block, at: [0, 0, 0], compliance: 1e-3}\n"
+        "solver: {type: maximal, dt: 1e-3}\nrun: {duration: 1}\n"
+    )
     document = scene(text)
     one = study(build_model(document, resolve(document)), device)
     omega = np.array([mode.omega for mode in one.modes])

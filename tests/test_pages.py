@@ -98,8 +98,9 @@ def test_a_picture_is_what_its_commands_draw(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.picture.stem not in QUICK],
-                         ids=lambda entry: entry.picture.stem)  # fmt: skip
+@pytest.mark.parametrize(
+    "entry", [entry for entry in ENTRIES if entry.picture.stem not in QUICK], ids=lambda entry: entry.picture.stem
+)
 def test_every_picture_is_what_its_commands_draw(entry, tmp_path):
     check(entry, tmp_path)
 
@@ -134,8 +135,9 @@ def test_the_table_has_every_integrator():
     assert sorted((solver, integrator) for solver, integrator, *_ in ROWS) == sorted(MODES)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row[:2]), marks=() if row[1] in SOON else pytest.mark.slow)
-                                 for row in ROWS])  # fmt: skip
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id="-".join(row[:2]), marks=() if row[1] in SOON else pytest.mark.slow) for row in ROWS]
+)
 def test_numbers_of_the_table_are_those_of_the_commands(channels, row):
     solver, integrator, *shown = row
     for name, (error, order) in zip(SCENES, (shown[:2], shown[2:]), strict=True):
@@ -228,10 +230,17 @@ def test_its_worlds_are_a_vector_of_environments(told):
 
 @pytest.mark.parametrize(
     ("shown", "said", "fits"),
-    [(["a 1.0", "b"], ["a 1.01", "b"], True), (["a 1.0"], ["a 1.1"], False), (["a", REST, "c 2"], ["a", "b", "c 2"], True),
-     (["a", REST, "c"], ["a", "b"], False), (["in ..."], ["in 3 s"], True), (["in ..."], ["on 3 s"], False),
-     (["a  1"], ["a 1"], True), (["b"], ["a", "b"], False)],
-)  # fmt: skip
+    [
+        (["a 1.0", "b"], ["a 1.01", "b"], True),
+        (["a 1.0"], ["a 1.1"], False),
+        (["a", REST, "c 2"], ["a", "b", "c 2"], True),
+        (["a", REST, "c"], ["a", "b"], False),
+        (["in ..."], ["in 3 s"], True),
+        (["in ..."], ["on 3 s"], False),
+        (["a  1"], ["a 1"], True),
+        (["b"], ["a", "b"], False),
+    ],
+)
 def test_the_comparison_sees_what_differs(shown, said, fits):
     assert (answers(shown, said) is None) == fits
 
@@ -253,8 +262,11 @@ def test_every_line_of_the_tutorial(tmp_path, monkeypatch, capfd):
 
 
 SUBSCRIPTS = "₀₁₂₃₄"
-PAGES = {entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8") for entry in
-         files("simcli").joinpath("docs").iterdir() if entry.name.startswith("theory")}  # fmt: skip
+PAGES = {
+    entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
+    for entry in files("simcli").joinpath("docs").iterdir()
+    if entry.name.startswith("theory")
+}
 
 
 def weighted(weights):
@@ -281,8 +293,12 @@ def counted(numbers):
         ("theory-natural", f"at most {MOST_SOFT:.0e}".replace("e-0", "e-")),
         ("theory-natural", f"with {THIN:.0%} of the largest moment".replace("%", " %")),
         ("theory-affine", f"s a part {PARALLEL:.0e} of".replace("e-0", "e-")),
-        ("theory-contact", "κ = {float64:.0e} at first ({float32:.0e} in float32)".format(
-            **{precision: limits.kappa for precision, limits in LIMITS.items()}).replace("e-0", "e-")),
+        (
+            "theory-contact",
+            "κ = {float64:.0e} at first ({float32:.0e} in float32)".format(
+                **{precision: limits.kappa for precision, limits in LIMITS.items()}
+            ).replace("e-0", "e-"),
+        ),
         ("theory-contact", f"The lengths of the stages are {counted([most for _, most, _ in SCHEDULE])} iterations"),
         ("theory-contact", "in the order " + " ".join({0: "1", 2: "2", 1: "3"}[kind] for kind, _, _ in SCHEDULE)),
     ],
@@ -312,8 +328,17 @@ def test_every_source_has_a_year_and_is_cited(page):
 
 
 # Kinds of mistakes that a schema can tell, and scenes of each.
-OF_THE_SCHEMA = ("misspelt_key", "misspelt_value", "wrong_type", "missing_key", "wrong_unit", "vector_length", "negative",
-                 "foreign_section", "dashes_for_names")  # fmt: skip
+OF_THE_SCHEMA = (
+    "misspelt_key",
+    "misspelt_value",
+    "wrong_type",
+    "missing_key",
+    "wrong_unit",
+    "vector_length",
+    "negative",
+    "foreign_section",
+    "dashes_for_names",
+)
 PER_KIND = 10
 # Codes of faults that a schema can tell from the shape of their example.
 SHAPE_CODES = ("SC202", "SC203", "SC204", "SC205", "SC206", "SC211", "SC212", "SC231")
@@ -406,27 +431,47 @@ expect: [{at: end, joint: j, quantity: q, below: 1}]
 """
 # Changes of the good scene, and the path at which an editor must underline.
 BROKEN = [
-    ("size: [1, 1, 1]", "radius: 1", "bodies.a.shapes.s"), ("size: [1, 1, 1]", "size: [1, 1]", "bodies.a.shapes.s.size"),
+    ("size: [1, 1, 1]", "radius: 1", "bodies.a.shapes.s"),
+    ("size: [1, 1, 1]", "size: [1, 1]", "bodies.a.shapes.s.size"),
     ("size: [1, 1, 1]", "size: [1, 1 kg, 1]", "bodies.a.shapes.s.size.1"),
     ("type: box", "type: cube", "bodies.a.shapes.s.type"),
-    ("type: box, ", "", "bodies.a.shapes.s"), ("mass: 1, ", "", None), ("mass: 1", "mass: -1", "bodies.a.mass"),
-    ("mass: 1", "mass: 1 m", "bodies.a.mass"), ("mass: 1", "mass: '1'", "bodies.a.mass"), ("mass: 1", "mas: 1", "bodies.a"),
-    ("diag: [1, 1, 1]", "diagonal: [1, 1, 1]", "bodies.a.inertia"), ("diag: [1, 1, 1]", "diag: 1", "bodies.a.inertia.diag"),
-    ("dt: 1 ms", "dtt: 1", "solver"), ("dt: 1 ms", "dt: 1 mm", "solver.dt"), ("dt: 1 ms", "dt: 0", "solver.dt"),
-    ("type: natural, dt: 1 ms", "spectral_radius: 0.5", "solver"), ("type: natural", "type: nature", "solver.type"),
+    ("type: box, ", "", "bodies.a.shapes.s"),
+    ("mass: 1, ", "", None),
+    ("mass: 1", "mass: -1", "bodies.a.mass"),
+    ("mass: 1", "mass: 1 m", "bodies.a.mass"),
+    ("mass: 1", "mass: '1'", "bodies.a.mass"),
+    ("mass: 1", "mas: 1", "bodies.a"),
+    ("diag: [1, 1, 1]", "diagonal: [1, 1, 1]", "bodies.a.inertia"),
+    ("diag: [1, 1, 1]", "diag: 1", "bodies.a.inertia.diag"),
+    ("dt: 1 ms", "dtt: 1", "solver"),
+    ("dt: 1 ms", "dt: 1 mm", "solver.dt"),
+    ("dt: 1 ms", "dt: 0", "solver.dt"),
+    ("type: natural, dt: 1 ms", "spectral_radius: 0.5", "solver"),
+    ("type: natural", "type: nature", "solver.type"),
     ("type: natural", "type: maximal, spectral_radius: 0.9", "solver"),
     ("dt: 1 ms", "contact: {passes: 0}", "solver.contact.passes"),
-    ("child: a, ", "", "joints.j"), ("type: revolute, ", "", "joints.j"), ("type: revolute", "type: hinge", "joints.j.type"),
-    ("limit: [-1, 1]", "limit: {lower: -1, uper: 1}", "joints.j.limit"), ("limit: [-1, 1]", "pitch: 1", "joints.j.pitch"),
-    ("mode: effort, ", "", "joints.j.drive"), ("mode: effort", "mode: torque", "joints.j.drive.mode"),
-    ("target: 1", "target: far", "joints.j.drive.target"), ("limit: [-1, 1]", "loop: maybe", "joints.j.loop"),
-    ("value: 1", "vlue: 1", "forces.f"), ("stiffness: 1 N/m", "stiffness: 1 N", "forces.k.stiffness"),
-    ("stiffness: 1 N/m", "stiffness: -1", "forces.k.stiffness"), ("type: spring", "type: sprng", "forces.k.type"),
-    ("type: spring, ", "", "forces.k"), ("b: {body: a, at: [0, 0, 0]}", "b: a", "forces.k.b"),
+    ("child: a, ", "", "joints.j"),
+    ("type: revolute, ", "", "joints.j"),
+    ("type: revolute", "type: hinge", "joints.j.type"),
+    ("limit: [-1, 1]", "limit: {lower: -1, uper: 1}", "joints.j.limit"),
+    ("limit: [-1, 1]", "pitch: 1", "joints.j.pitch"),
+    ("mode: effort, ", "", "joints.j.drive"),
+    ("mode: effort", "mode: torque", "joints.j.drive.mode"),
+    ("target: 1", "target: far", "joints.j.drive.target"),
+    ("limit: [-1, 1]", "loop: maybe", "joints.j.loop"),
+    ("value: 1", "vlue: 1", "forces.f"),
+    ("stiffness: 1 N/m", "stiffness: 1 N", "forces.k.stiffness"),
+    ("stiffness: 1 N/m", "stiffness: -1", "forces.k.stiffness"),
+    ("type: spring", "type: sprng", "forces.k.type"),
+    ("type: spring, ", "", "forces.k"),
+    ("b: {body: a, at: [0, 0, 0]}", "b: a", "forces.k.b"),
     ("at: end", "at: last", "expect.0.at"),
-    ("quantity: q", "quantity: angle", "expect.0.quantity"), ("simcli: 1", "simcli: 2", "simcli"), ("simcli: 1\n", "", ""),
-    ("bodies:", "bodys:", ""), ("simcli: 1", "simcli: 1\nworld: {gravity: [0, 0, 1 N]}", "world.gravity.2"),
-]  # fmt: skip
+    ("quantity: q", "quantity: angle", "expect.0.quantity"),
+    ("simcli: 1", "simcli: 2", "simcli"),
+    ("simcli: 1\n", "", ""),
+    ("bodies:", "bodys:", ""),
+    ("simcli: 1", "simcli: 1\nworld: {gravity: [0, 0, 1 N]}", "world.gravity.2"),
+]
 
 
 def test_the_good_scene_is_good(schema):

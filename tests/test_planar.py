@@ -132,10 +132,16 @@ joints:
 """
 
 
-@pytest.mark.parametrize(("kind", "extra", "rows", "rank"), [
-    ("revolute", "", 2, 2), ("fixed", "", 3, 3), ("prismatic", ", axis: [1, 2, 0]", 2, 2),
-    ("planar", "", 0, 0), ("distance", ", length: 1, child_frame: {xyz: [0, 1.5, 0]}", 1, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "extra", "rows", "rank"),
+    [
+        ("revolute", "", 2, 2),
+        ("fixed", "", 3, 3),
+        ("prismatic", ", axis: [1, 2, 0]", 2, 2),
+        ("planar", "", 0, 0),
+        ("distance", ", length: 1, child_frame: {xyz: [0, 1.5, 0]}", 1, 1),
+    ],
+)
 def test_loops_in_a_plane_have_the_rows_of_the_plane(kind, extra, rows, rank):
     text = FOURBAR.format(world="plane: xy", axis="", type=kind, extra=extra)
     if kind == "distance":
@@ -210,26 +216,29 @@ PLANAR = "world: {plane: xy}\nbodies: {a: {mass: 1, inertia: 0.1%s}}\njoints: {j
 HINGE = "type: revolute, parent: world, child: a"
 
 
-@pytest.mark.parametrize(("body", "joint", "path"), [
-    (", pose: {xyz: [0, 0, 1e-6]}", HINGE, "bodies.a.pose.xyz"),
-    (", pose: {rpy: [0.1, 0, 0]}", HINGE, "bodies.a.pose"),
-    (", com: [0, 0, 1]", HINGE, "bodies.a.com"),
-    (", velocity: {linear: [0, 0, 1]}", "type: fixed, parent: world, child: a", "bodies.a.velocity.linear"),
-    (", velocity: {angular: [0, 1, 1]}", "type: fixed, parent: world, child: a", "bodies.a.velocity.angular"),
-    ("", HINGE + ", axis: [0, 1, 0]", "joints.j.axis"),
-    ("", HINGE + ", axis: [0, 1e-6, 1]", "joints.j.axis"),
-    ("", HINGE + ", at: [0, 0, 1]", "joints.j.at"),
-    ("", HINGE + ", parent_frame: {xyz: [0, 0, 1]}", "joints.j.parent_frame.xyz"),
-    ("", HINGE + ", child_frame: {rpy: [0, 1, 0]}", "joints.j.child_frame"),
-    ("", "type: prismatic, parent: world, child: a, axis: [1, 0, 1]", "joints.j.axis"),
-    ("", "type: d6, parent: world, child: a, axes: {linear: [[0, 0, 1]]}", "joints.j.axes.linear[0]"),
-    ("", "type: d6, parent: world, child: a, axes: {angular: [[1, 0, 0]]}", "joints.j.axes.angular[0]"),
-    ("", "type: ball, parent: world, child: a", "joints.j.type"),
-    ("", "type: free, parent: world, child: a", "joints.j.type"),
-    ("", "type: screw, parent: world, child: a, pitch: 1", "joints.j.type"),
-    ("", "type: cylindrical, parent: world, child: a", "joints.j.type"),
-    ("", "type: universal, parent: world, child: a, axes: {angular: [[1, 0, 0], [0, 0, 1]]}", "joints.j.type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "joint", "path"),
+    [
+        (", pose: {xyz: [0, 0, 1e-6]}", HINGE, "bodies.a.pose.xyz"),
+        (", pose: {rpy: [0.1, 0, 0]}", HINGE, "bodies.a.pose"),
+        (", com: [0, 0, 1]", HINGE, "bodies.a.com"),
+        (", velocity: {linear: [0, 0, 1]}", "type: fixed, parent: world, child: a", "bodies.a.velocity.linear"),
+        (", velocity: {angular: [0, 1, 1]}", "type: fixed, parent: world, child: a", "bodies.a.velocity.angular"),
+        ("", HINGE + ", axis: [0, 1, 0]", "joints.j.axis"),
+        ("", HINGE + ", axis: [0, 1e-6, 1]", "joints.j.axis"),
+        ("", HINGE + ", at: [0, 0, 1]", "joints.j.at"),
+        ("", HINGE + ", parent_frame: {xyz: [0, 0, 1]}", "joints.j.parent_frame.xyz"),
+        ("", HINGE + ", child_frame: {rpy: [0, 1, 0]}", "joints.j.child_frame"),
+        ("", "type: prismatic, parent: world, child: a, axis: [1, 0, 1]", "joints.j.axis"),
+        ("", "type: d6, parent: world, child: a, axes: {linear: [[0, 0, 1]]}", "joints.j.axes.linear[0]"),
+        ("", "type: d6, parent: world, child: a, axes: {angular: [[1, 0, 0]]}", "joints.j.axes.angular[0]"),
+        ("", "type: ball, parent: world, child: a", "joints.j.type"),
+        ("", "type: free, parent: world, child: a", "joints.j.type"),
+        ("", "type: screw, parent: world, child: a, pitch: 1", "joints.j.type"),
+        ("", "type: cylindrical, parent: world, child: a", "joints.j.type"),
+        ("", "type: universal, parent: world, child: a, axes: {angular: [[1, 0, 0], [0, 0, 1]]}", "joints.j.type"),
+    ],
+)
 def test_what_leaves_the_plane_is_refused_where_it_stands(body, joint, path):
     with pytest.raises(SceneError) as caught:
         resolve(scene(PLANAR % (body, joint)))
@@ -278,9 +287,14 @@ def test_loads_across_the_plane_that_no_reaction_shows_are_told(solver, channels
     assert [path.split("[")[0] for path in told] == (ACROSS if hidden else [])
 
 
-@pytest.mark.parametrize(("value", "told"), [
-    ([1, 0, 2, 0, 3, 0], []), ([0, 1, 0, 0, 0, 0], ["the force"]), ([0, 0, 0, 1, 0, "$p"], ["the torque"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ([1, 0, 2, 0, 3, 0], []),
+        ([0, 1, 0, 0, 0, 0], ["the force"]),
+        ([0, 0, 0, 1, 0, "$p"], ["the torque"]),
+    ],
+)
 def test_efforts_on_a_rod_are_loads_as_wrenches_are(value, told):
     frames = "parent_frame: {xyz: [1, 0, 0]}, child_frame: {}"
     document = scene(f"""world: {{plane: xz}}

@@ -60,15 +60,28 @@ def prism(twist=30.0, **cable):
     bodies = {}
     for k in range(3):
         middle, half = (bottom[k] + top[k]) / 2, (top[k] - bottom[k]) / 2
-        bodies[f"strut{k}"] = {"pose": {"xyz": middle.tolist()}, "mass": 1.0, "inertia": POINT,
-                               "points": {"low": (-half).tolist(), "high": half.tolist()}}  # fmt: skip
+        bodies[f"strut{k}"] = {
+            "pose": {"xyz": middle.tolist()},
+            "mass": 1.0,
+            "inertia": POINT,
+            "points": {"low": (-half).tolist(), "high": half.tolist()},
+        }
     forces = {}
     for k in range(3):
-        ends = {"low": (k, "low", (k + 1) % 3, "low"), "high": (k, "high", (k + 1) % 3, "high"),
-                "side": ((k + 1) % 3, "low", k, "high")}  # fmt: skip
+        ends = {
+            "low": (k, "low", (k + 1) % 3, "low"),
+            "high": (k, "high", (k + 1) % 3, "high"),
+            "side": ((k + 1) % 3, "low", k, "high"),
+        }
         for name, (a, at_a, b, at_b) in ends.items():
-            forces[f"{name}{k}"] = {"type": "spring", "a": f"strut{a}/{at_a}", "b": f"strut{b}/{at_b}", "stiffness": 1000.0,
-                                    "slack": True, **cable}  # fmt: skip
+            forces[f"{name}{k}"] = {
+                "type": "spring",
+                "a": f"strut{a}/{at_a}",
+                "b": f"strut{b}/{at_b}",
+                "stiffness": 1000.0,
+                "slack": True,
+                **cable,
+            }
     return {"world": {"gravity": [0, 0, 0]}, "bodies": bodies, "forces": forces}
 
 
@@ -124,10 +137,17 @@ def hung(**cables):
     springs = {"left": {"a": {"world": [-4, 0, 3]}}, "right": {"a": {"world": [2.25, 0, 3]}}}
     return {
         "bodies": {"load": {"pose": {"xyz": [0, 0, 0]}, "mass": 2.0, "inertia": "point", "points": {"hook": [0, 0, 0]}}},
-        "joints": {"node": {"type": "d6", "parent": "world", "child": "load", "at": [0, 0, 0],
-                            "axes": {"linear": np.eye(3).tolist()}}},
+        "joints": {
+            "node": {
+                "type": "d6",
+                "parent": "world",
+                "child": "load",
+                "at": [0, 0, 0],
+                "axes": {"linear": np.eye(3).tolist()},
+            }
+        },
         "forces": {name: {**rope, **ends, **cables.get(name, {})} for name, ends in springs.items()},
-    }  # fmt: skip
+    }
 
 
 LEFT, RIGHT = 2 * G * 0.6, 2 * G * 0.8  # [N], the cables stand at right angles
@@ -197,7 +217,8 @@ def test_what_was_found_is_printed_as_settings_that_hold(command, key, tmp_path)
     words = shlex.split(line)
     assert words[::2] == ["--set", "--set"]
     assert [word.split("=")[0] for word in words[1::2]] == [
-        f"forces.{name}.{'stiffness' if key == 'stiffness' else 'rest_length'}" for name in ("left", "right")]  # fmt: skip
+        f"forces.{name}.{'stiffness' if key == 'stiffness' else 'rest_length'}" for name in ("left", "right")
+    ]
     assert all(word.endswith(" N/m" if key == "stiffness" else " m") for word in words[1::2])
     again = command(scene, *words, "--json").found
     assert again["iterations"] == 0
@@ -321,14 +342,18 @@ def test_the_second_order_integrator_keeps_its_order(device):
 
 def test_both_bodies_feel_the_spring(device):
     """A free pair keeps its momenta while the spring between them works."""
-    runner = Runner("""
+    runner = Runner(
+        """
 world: {gravity: [0, 0, 0]}
 bodies:
   a: {mass: 1.5, com: [0.1, 0, 0.05], inertia: {diag: [0.2, 0.3, 0.4]}, velocity: {linear: [1, 2, 3], angular: [1, -1, 0.5]}}
   b: {mass: 0.7, pose: {xyz: [0.5, 0, 0]}, com: [0.2, 0.1, 0], inertia: {diag: [0.1, 0.15, 0.12]}}
 joints: {j: {type: cylindrical, parent: a, child: b, at: [0.4, 0.1, 0], axis: [0.2, 1, 0.3], q: [0.1, 1.0]}}
 forces: {coil: {type: torsion, joint: j, stiffness: [60, 8], damping: [1, 0.05], rest_angle: [0, -0.5]}}
-""", "rk4", device)  # fmt: skip
+""",
+        "rk4",
+        device,
+    )
     model, columns = runner.model, runner(1e-3, 100, 5)
     pose, twist = columns["frames/body_q"][:, 0], columns["frames/body_qd"][:, 0]
     linear, angular = np.zeros((6, 3)), np.zeros((6, 3))
@@ -375,15 +400,18 @@ forces: {f: {type: torsion, joint: j, stiffness: %s, damping: %s, rest_angle: %s
             model_of(text % ("revolute", stiffness, "0", rest))
 
 
-@pytest.mark.parametrize(("joint", "force", "code", "path"), [
-    ("type: ball", "stiffness: 1", "SC501", "forces.f.joint"),
-    ("type: ball, loop: true", "stiffness: 1", "SC501", "forces.f.joint"),
-    ("type: cylindrical", "stiffness: [1, 2, 3]", "SC463", "forces.f.stiffness"),
-    ("type: cylindrical", "stiffness: 1, rest_angle: [1, 2, 3]", "SC463", "forces.f.rest_angle"),
-    ("type: revolute", "stiffness: -1", "SC231", "forces.f.stiffness"),
-    ("type: revolute", "stiffness: 1, damping: -1", "SC231", "forces.f.damping"),
-    ("type: revolute", "damping: 1", "SC202", "forces.f"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("joint", "force", "code", "path"),
+    [
+        ("type: ball", "stiffness: 1", "SC501", "forces.f.joint"),
+        ("type: ball, loop: true", "stiffness: 1", "SC501", "forces.f.joint"),
+        ("type: cylindrical", "stiffness: [1, 2, 3]", "SC463", "forces.f.stiffness"),
+        ("type: cylindrical", "stiffness: 1, rest_angle: [1, 2, 3]", "SC463", "forces.f.rest_angle"),
+        ("type: revolute", "stiffness: -1", "SC231", "forces.f.stiffness"),
+        ("type: revolute", "stiffness: 1, damping: -1", "SC231", "forces.f.damping"),
+        ("type: revolute", "damping: 1", "SC202", "forces.f"),
+    ],
+)
 def test_faults_of_torsion_springs(joint, force, code, path):
     text = f"""
 bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}

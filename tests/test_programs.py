@@ -116,17 +116,42 @@ batch: {worlds: 5, vary: {params.z: {list: [0.0595, 0.0502, 0.07, 0.05001, 0.5]}
 run: {duration: 0.04}
 output: {every: 10 ms}
 """
-CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
-         **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES},
-         "moreau": TOUCHING.replace("SOLVER, dt", "natural, integrator: moreau, dt"),
-         **{name: LOOP.replace("generalized", "natural").replace("INTEGRATOR", name) for name in ("zhong06",)},
-         **{f"smooth {name}": SMOOTH.replace("INTEGRATOR", name) for name in ("zhong06", "generalized_alpha")},
-         **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
+CASES = {
+    "generalized": TOUCHING.replace("SOLVER", "generalized"),
+    "maximal": TOUCHING.replace("SOLVER", "maximal"),
+    **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES},
+    "moreau": TOUCHING.replace("SOLVER, dt", "natural, integrator: moreau, dt"),
+    **{name: LOOP.replace("generalized", "natural").replace("INTEGRATOR", name) for name in ("zhong06",)},
+    **{f"smooth {name}": SMOOTH.replace("INTEGRATOR", name) for name in ("zhong06", "generalized_alpha")},
+    **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS},
+}
 # Stages that find nothing to change here, or whose numbers they set to what they are.
-QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_residual",
-         "note_missed", "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces",
-         "stick_contacts", "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims",
-         "end_search", "note_smooth", "share_load")  # fmt: skip
+QUIET = (
+    "end_iteration",
+    "tire",
+    "_keep",
+    "bound_spins",
+    "count_iterations",
+    "sleep",
+    "wake",
+    "note_residual",
+    "note_missed",
+    "solve_system",
+    "ask_for_correction",
+    "count_correction",
+    "cut_way",
+    "stop_crowded",
+    "raise_forces",
+    "stick_contacts",
+    "let_arrive",
+    "count_iteration",
+    "cut_at_limits",
+    "choose_pace",
+    "find_aims",
+    "end_search",
+    "note_smooth",
+    "share_load",
+)
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
@@ -317,8 +342,11 @@ def lines_of(body, *zeros):
     program = Program(Arena(live_device(), 4), body, registers)
     kinds = [kind for kind, *_ in program.lines]
     table = next(found[4] for key, found in _tables.items() if key == (tuple(body), (registers.names, registers.zeros)))
-    return [(registers.names[target], value) for kind, target, value in zip(kinds, table[3], table[4], strict=True)
-            if kind == _SET]  # fmt: skip
+    return [
+        (registers.names[target], value)
+        for kind, target, value in zip(kinds, table[3], table[4], strict=True)
+        if kind == _SET
+    ]
 
 
 def test_a_register_is_set_where_it_may_have_another_value():

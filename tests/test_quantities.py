@@ -82,15 +82,18 @@ measure: {hardest: {max: contact.ball.force, norm: true}, nearest: {min: distanc
 """
 pytestmark = pytest.mark.usefixtures("scalar_code")
 KINDS = {
-    "ball": "{type: sphere, radius: 0.2}", "brick": "{type: box, size: [0.3, 0.2, 0.5]}",
-    "pill": "{type: capsule, radius: 0.1, length: 0.4}", "can": "{type: cylinder, radius: 0.15, length: 0.4}",
+    "ball": "{type: sphere, radius: 0.2}",
+    "brick": "{type: box, size: [0.3, 0.2, 0.5]}",
+    "pill": "{type: capsule, radius: 0.1, length: 0.4}",
+    "can": "{type: cylinder, radius: 0.15, length: 0.4}",
     "egg": "{type: ellipsoid, radii: [0.1, 0.2, 0.3]}",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
 def led(tmp_path_factory):
     """The file of a run of led joints by solver, beside the drive of a ball where the solver takes one."""
+
     @cache
     def path(solver):
         text = LED.replace("QUANTITIES", "" if solver == "affine" else "joint.neck.drive_effort, joint.neck.drive_power,")
@@ -100,8 +103,9 @@ def led(tmp_path_factory):
     return path
 
 
-every_solver = pytest.mark.parametrize("solver", [
-    pytest.param(one, marks=[pytest.mark.slow] * (one == "natural")) for one in SOLVERS])  # fmt: skip
+every_solver = pytest.mark.parametrize(
+    "solver", [pytest.param(one, marks=[pytest.mark.slow] * (one == "natural")) for one in SOLVERS]
+)
 
 
 @every_solver
@@ -142,8 +146,9 @@ def test_the_drive_of_a_ball_is_a_spring_on_its_rotation_vector(solver, led):
         np.testing.assert_allclose(power, (effort * qd).sum(axis=1), atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", [
-    pytest.param(one, marks=pytest.mark.slow if one in ("maximal", "natural") else ()) for one in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [pytest.param(one, marks=pytest.mark.slow if one in ("maximal", "natural") else ()) for one in SOLVERS]
+)
 def test_contacts_and_distances_of_bodies(solver, tmp_path):
     found, path = run(tmp_path, TOUCHING, f"solver.type={solver}")
     with simcli.open(path) as trajectory:
@@ -181,12 +186,14 @@ def test_distances_are_those_of_mujoco(tmp_path):
     """Every pair of kinds, eight poses, where the first step has placed them and where a frame does."""
     mujoco = pytest.importorskip("mujoco")
     rng = np.random.default_rng(7)
-    bodies = "".join(f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {shape}}}}}\n"
-                     for name, shape in KINDS.items())  # fmt: skip
+    bodies = "".join(
+        f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {shape}}}}}\n" for name, shape in KINDS.items()
+    )
     pairs = [f"{a}.{b}" for a, b in combinations([*KINDS, "world"], 2)]
     low, high = (-0.7, -0.7, 0.5), (0.7, 0.7, 1.9)
-    pose = {name: np.concatenate([rng.uniform(low, high, (8, 3)), Rotation.random(8, rng).as_quat()], axis=1)
-            for name in KINDS}  # fmt: skip
+    pose = {
+        name: np.concatenate([rng.uniform(low, high, (8, 3)), Rotation.random(8, rng).as_quat()], axis=1) for name in KINDS
+    }
     starts = ", ".join(f"{name}_free: {values[0].tolist()}" for name, values in pose.items())
     varied = ", ".join(f"initial.joint_q.{name}_free: {{list: {values.tolist()}}}" for name, values in pose.items())
     text = f"""
@@ -221,8 +228,13 @@ batch: {{worlds: 8, vary: {{{varied}}}}}
 
 def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
     """The same shapes at the same places, as fixed geoms."""
-    size = {"ball": ("sphere", "0.2"), "brick": ("box", "0.15 0.1 0.25"), "pill": ("capsule", "0.1 0.2"),
-            "can": ("cylinder", "0.15 0.2"), "egg": ("ellipsoid", "0.1 0.2 0.3")}  # fmt: skip
+    size = {
+        "ball": ("sphere", "0.2"),
+        "brick": ("box", "0.15 0.1 0.25"),
+        "pill": ("capsule", "0.1 0.2"),
+        "can": ("cylinder", "0.15 0.2"),
+        "egg": ("ellipsoid", "0.1 0.2 0.3"),
+    }
     geoms = ""
     for name, (kind, numbers_) in size.items():
         x, q = pose[name][world, :3], pose[name][world, 3:]
@@ -232,28 +244,31 @@ def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
     return f'<mujoco><option><flag nativeccd="enable"/></option><worldbody>{ground}{geoms}</worldbody></mujoco>'
 
 
-@pytest.mark.parametrize(("where", "line", "code", "words"), [
-    ("output", "{quantities: [joint.pin.q]}", "SC315", "column of `output.channels`"),
-    ("output", "{quantities: [joint.pin.drive_efort]}", "SC315", "did you mean `joint.pin.drive_effort`"),
-    ("output", "{quantities: [joint.wrist*.drive_effort]}", "SC315", "frames can record"),
-    ("output", "{quantities: [joint.*.drive_efort]}", "SC315", "is no quantity"),
-    ("output", "{quantities: [distance.*.*]}", "SC315", "frames can record"),
-    ("output", "{channels: [energy], quantities: ['body.*.position']}", "SC315", "add `bodies` there"),
-    ("output", "{quantities: ['joint.*.wrench']}", "SC315", "add `reactions` there"),
-    ("output", "{quantities: [distance.upper.lower]}", "SC315", "no shape"),
-    ("output", "{quantities: [distance.upper]}", "SC315", "is no quantity"),
-    ("output", "{quantities: [distance.upper.lowr]}", "SC304", "lowr"),
-    ("output", "{quantities: [contact.upper.force]}", "SC315", "nothing can touch"),
-    ("output", "{quantities: [joint.weld.drive_effort]}", "SC205", "no component"),
-    ("measure", "{t: {first: distance.force.upper, above: 1 N}}", "SC213", "a length [m] is expected"),
-    ("run", "{duration: 1, stop_when: {quantity: joint.force_free.q, component: 2, below: 1 s}}", "SC213", "a length"),
-    ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 2, below: 1 s}}", "SC213", "a length"),
-    ("measure", "{t: {first: joint.pin.q, above: 1 m}}", "SC213", "is a length, but an angle"),
-    ("measure", "{t: {last_outside: energy.total, within: [0 J, 1 N]}}", "SC213", "is a force"),
-    ("run", "{duration: 1, stop_when: {quantity: joint.pin.qdd, above: 1 rad/s}}", "SC213", "an angular velocity"),
-    ("run", "{duration: 1, stop_when: {quantity: diag.gap, above: 1}}", "SC315", "diagnostic"),
-    ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 3, above: 1}}", "SC205", "3 component"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "line", "code", "words"),
+    [
+        ("output", "{quantities: [joint.pin.q]}", "SC315", "column of `output.channels`"),
+        ("output", "{quantities: [joint.pin.drive_efort]}", "SC315", "did you mean `joint.pin.drive_effort`"),
+        ("output", "{quantities: [joint.wrist*.drive_effort]}", "SC315", "frames can record"),
+        ("output", "{quantities: [joint.*.drive_efort]}", "SC315", "is no quantity"),
+        ("output", "{quantities: [distance.*.*]}", "SC315", "frames can record"),
+        ("output", "{channels: [energy], quantities: ['body.*.position']}", "SC315", "add `bodies` there"),
+        ("output", "{quantities: ['joint.*.wrench']}", "SC315", "add `reactions` there"),
+        ("output", "{quantities: [distance.upper.lower]}", "SC315", "no shape"),
+        ("output", "{quantities: [distance.upper]}", "SC315", "is no quantity"),
+        ("output", "{quantities: [distance.upper.lowr]}", "SC304", "lowr"),
+        ("output", "{quantities: [contact.upper.force]}", "SC315", "nothing can touch"),
+        ("output", "{quantities: [joint.weld.drive_effort]}", "SC205", "no component"),
+        ("measure", "{t: {first: distance.force.upper, above: 1 N}}", "SC213", "a length [m] is expected"),
+        ("run", "{duration: 1, stop_when: {quantity: joint.force_free.q, component: 2, below: 1 s}}", "SC213", "a length"),
+        ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 2, below: 1 s}}", "SC213", "a length"),
+        ("measure", "{t: {first: joint.pin.q, above: 1 m}}", "SC213", "is a length, but an angle"),
+        ("measure", "{t: {last_outside: energy.total, within: [0 J, 1 N]}}", "SC213", "is a force"),
+        ("run", "{duration: 1, stop_when: {quantity: joint.pin.qdd, above: 1 rad/s}}", "SC213", "an angular velocity"),
+        ("run", "{duration: 1, stop_when: {quantity: diag.gap, above: 1}}", "SC315", "diagnostic"),
+        ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 3, above: 1}}", "SC205", "3 component"),
+    ],
+)
 def test_mistakes_are_named(where, line, code, words, tmp_path):
     others = (f"{where}:", "  peak", "  last", "  used", "measure:")
     lines = [one for one in DRIVEN.splitlines() if not one.startswith(others)]
@@ -267,16 +282,23 @@ def test_mistakes_are_named(where, line, code, words, tmp_path):
     assert words in done.stderr
 
 
-@pytest.mark.parametrize("where", ["measure={d: {min: distance.a.b}}", "output.quantities=[distance.b.a]",
-                                   "run.stop_when={quantity: distance.a.b, below: 1}",
-                                   "expect=[{max: distance.a.b, below: 1}]"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "measure={d: {min: distance.a.b}}",
+        "output.quantities=[distance.b.a]",
+        "run.stop_when={quantity: distance.a.b, below: 1}",
+        "expect=[{max: distance.a.b, below: 1}]",
+    ],
+)
 def test_a_flat_mesh_has_no_distance(where, tmp_path):
     (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n")
     (tmp_path / "scene.yaml").write_text(
         "simcli: 1\nbodies:\n"
         "  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: mesh, file: flat.obj}}}\n"
         "  b: {pose: {xyz: [0, 0, 2]}, mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}\n"
-        "contact: {enabled: false}\nrun: {duration: 0.1}\n")  # fmt: skip
+        "contact: {enabled: false}\nrun: {duration: 0.1}\n"
+    )
     request = pipeline.Request(tmp_path / "scene.yaml", None, (where,))
     with pytest.raises(SceneError) as caught:
         pipeline.prepare(request)
@@ -285,15 +307,19 @@ def test_a_flat_mesh_has_no_distance(where, tmp_path):
     assert "`a/s` has no convex hull" in fault.message
 
 
-@pytest.mark.parametrize(("entry", "code"), [
-    ("{at: end, quantity: body.m.position, equals: [0, 0], within: 1}", "SC205"),
-    ("{at: end, quantity: body.m.position, component: 1, equals: [0, 0, 0], within: 1}", "SC205"),
-    ("{at: end, quantity: joint.a.q, equals: [0, 0], within: 1}", "SC205"),
-    ("{max: joint.*.q, below: 1 rad}", "SC213"), ("{max: joint.*.qd.0, below: 1 rad/s}", "SC213"),
-    ("{at: end, quantity: body.m.position, equals: [0, 0, 9], within: 1}", None),
-    ("{at: end, quantity: body.m.position, equals: 0, within: 9 m}", None),
-    ("{max: joint.*.q, below: 1 cm}", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("{at: end, quantity: body.m.position, equals: [0, 0], within: 1}", "SC205"),
+        ("{at: end, quantity: body.m.position, component: 1, equals: [0, 0, 0], within: 1}", "SC205"),
+        ("{at: end, quantity: joint.a.q, equals: [0, 0], within: 1}", "SC205"),
+        ("{max: joint.*.q, below: 1 rad}", "SC213"),
+        ("{max: joint.*.qd.0, below: 1 rad/s}", "SC213"),
+        ("{at: end, quantity: body.m.position, equals: [0, 0, 9], within: 1}", None),
+        ("{at: end, quantity: body.m.position, equals: 0, within: 9 m}", None),
+        ("{max: joint.*.q, below: 1 cm}", None),
+    ],
+)
 def test_expectations_that_could_only_fail_are_refused(entry, code):
     text = f"""bodies:
   m: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}

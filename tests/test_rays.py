@@ -18,10 +18,16 @@ SHADE = 2.5 / 255  # one step of 8 bits where sRGB is steepest, and half of one
 
 
 @ti.kernel
-def shoot(origins: ti.types.ndarray(ti.f32, ndim=2), directions: ti.types.ndarray(ti.f32, ndim=2), rows: ti.types.ndarray(
-        ti.f32, ndim=2), names: ti.types.ndarray(ti.i32, ndim=2), nodes: ti.types.ndarray(ti.f32, ndim=2),
-        links: ti.types.ndarray(ti.i32, ndim=2), triangles: ti.types.ndarray(ti.f32, ndim=2),
-        out: ti.types.ndarray(ti.f32, ndim=2)):  # fmt: skip
+def shoot(
+    origins: ti.types.ndarray(ti.f32, ndim=2),
+    directions: ti.types.ndarray(ti.f32, ndim=2),
+    rows: ti.types.ndarray(ti.f32, ndim=2),
+    names: ti.types.ndarray(ti.i32, ndim=2),
+    nodes: ti.types.ndarray(ti.f32, ndim=2),
+    links: ti.types.ndarray(ti.i32, ndim=2),
+    triangles: ti.types.ndarray(ti.f32, ndim=2),
+    out: ti.types.ndarray(ti.f32, ndim=2),
+):
     """What each ray meets of the first solid: t and normal."""
     for i in range(origins.shape[0]):
         o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
@@ -36,8 +42,16 @@ def shot(which, meshes, origins, directions):
     ready_device()
     rows, names = which.table(meshes)
     out = np.full((len(origins), 4), np.nan, np.float32)
-    shoot(origins.astype(np.float32), directions.astype(np.float32), rows, names, meshes.nodes, meshes.links,
-          meshes.triangles, out)  # fmt: skip
+    shoot(
+        origins.astype(np.float32),
+        directions.astype(np.float32),
+        rows,
+        names,
+        meshes.nodes,
+        meshes.links,
+        meshes.triangles,
+        out,
+    )
     met = out[:, 0] < intersections.NEVER
     normal = out[:, 1:].astype(float)
     return np.where(met, out[:, 0], np.inf), normal / np.where(met, np.linalg.norm(normal, axis=1), 1.0)[:, None]
@@ -96,13 +110,19 @@ def test_rays_meet_shapes_where_they_come_in(name):
 
 
 @ti.kernel
-def block(origins: ti.types.ndarray(ti.f32, ndim=2), lamp: ti.types.ndarray(ti.f32, ndim=3), rows: ti.types.ndarray(
-        ti.f32, ndim=2), names: ti.types.ndarray(ti.i32, ndim=2), out: ti.types.ndarray(ti.f32, ndim=2)):  # fmt: skip
+def block(
+    origins: ti.types.ndarray(ti.f32, ndim=2),
+    lamp: ti.types.ndarray(ti.f32, ndim=3),
+    rows: ti.types.ndarray(ti.f32, ndim=2),
+    names: ti.types.ndarray(ti.i32, ndim=2),
+    out: ti.types.ndarray(ti.f32, ndim=2),
+):
     """Whether each ray of packs, one from each origin, meets the first solid."""
     for i in range(origins.shape[0]):
         o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
-        found = lit.blocked(0, o, lit.of_lamp(lamp, i, 0, 0), lit.of_lamp(lamp, i, 1, 0), lit.of_lamp(lamp, i, 2, 0), rows,
-                            names)  # fmt: skip
+        found = lit.blocked(
+            0, o, lit.of_lamp(lamp, i, 0, 0), lit.of_lamp(lamp, i, 1, 0), lit.of_lamp(lamp, i, 2, 0), rows, names
+        )
         for lane in ti.static(range(lit.PACK)):
             out[i, lane] = found[lane]
 
@@ -122,8 +142,12 @@ def test_packs_of_rays_are_blocked_where_single_rays_come_in(name):
     t, _ = shot(which, NO_MESH, origins.repeat(lit.PACK, axis=0), directions.reshape(-1, 3))
     right = np.isfinite(t).reshape(400, lit.PACK)
     out = np.full(right.shape, np.nan, np.float32)
-    block(origins.astype(np.float32), np.ascontiguousarray(directions.transpose(0, 2, 1), np.float32),
-          *which.table(NO_MESH), out)  # fmt: skip
+    block(
+        origins.astype(np.float32),
+        np.ascontiguousarray(directions.transpose(0, 2, 1), np.float32),
+        *which.table(NO_MESH),
+        out,
+    )
     assert np.isin(out, (0.0, 1.0)).all()
     assert ((out == 1.0) != right).sum() <= 2  # rays that graze
     assert 400 < right.sum() < 2500
@@ -171,8 +195,22 @@ def test_rays_find_the_triangle_that_all_triangles_say():
 
 def test_a_flat_mesh_and_a_sharp_edge_keep_their_normals():
     box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
-                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    faces = np.array(
+        [
+            (0, 1, 3),
+            (0, 3, 2),
+            (4, 6, 7),
+            (4, 7, 5),
+            (0, 4, 5),
+            (0, 5, 1),
+            (2, 3, 7),
+            (2, 7, 6),
+            (0, 2, 6),
+            (0, 6, 4),
+            (1, 5, 7),
+            (1, 7, 3),
+        ]
+    )
     origins, directions = rays(np.random.default_rng(2), 500)
     cube = solids(solid(BOX, size=0.5)), NO_MESH
     mesh = solids(solid(MESH, size=0.5)), meshes_of([(box, faces)])
@@ -221,8 +259,10 @@ def seen_from(camera, points):
     """Pixels of points, by the pinhole's own words."""
     right, up, forward = ((points - camera.eye) @ camera.axes.T).T
     tall = 2 * camera.half_height
-    return np.stack((camera.width / 2 + right / forward / tall * camera.height,
-                     camera.height / 2 - up / forward / tall * camera.height), axis=-1)  # fmt: skip
+    return np.stack(
+        (camera.width / 2 + right / forward / tall * camera.height, camera.height / 2 - up / forward / tall * camera.height),
+        axis=-1,
+    )
 
 
 @pytest.mark.parametrize("kind", [BOX, MESH])
@@ -231,8 +271,22 @@ def test_the_polygon_of_a_box_has_its_area(kind):
     camera = camera_from((1, -3.5, 1.4), 320, 240)
     where = turned(rng) @ np.diag([0.9, 0.5, 0.2])
     corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
-                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    faces = np.array(
+        [
+            (0, 1, 3),
+            (0, 3, 2),
+            (4, 6, 7),
+            (4, 7, 5),
+            (0, 4, 5),
+            (0, 5, 1),
+            (2, 3, 7),
+            (2, 7, 6),
+            (0, 2, 6),
+            (0, 6, 4),
+            (1, 5, 7),
+            (1, 7, 3),
+        ]
+    )
     found = draw(solids(solid(kind, size=where)), meshes_of([(corners, faces)]), camera, plain_light())
     area = hull_area(seen_from(camera, corners @ where.T))
     assert share(found) * 320 * 240 == pytest.approx(area, rel=AREA)
@@ -294,12 +348,37 @@ def test_a_shadow_is_whole_half_and_none():
 def test_a_mesh_throws_the_shadow_of_the_box_that_it_is():
     """Half transparent, beside another box: of meshes the rays to the lamp go one by one, of boxes in packs."""
     corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
-                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    faces = np.array(
+        [
+            (0, 1, 3),
+            (0, 3, 2),
+            (4, 6, 7),
+            (4, 7, 5),
+            (0, 4, 5),
+            (0, 5, 1),
+            (2, 3, 7),
+            (2, 7, 6),
+            (0, 2, 6),
+            (0, 6, 4),
+            (1, 5, 7),
+            (1, 7, 3),
+        ]
+    )
     where, light = turned(np.random.default_rng(2)) * 0.3, plain_light((0.4, -0.2, 1), spread=0.2)
     view, meshes = camera_from((1, -2, 4), 320, 240), meshes_of([(corners, faces)])
-    found = [draw(solids(solid(PLANE, (0, 0, -0.6), top=1e6), solid(kind, (0, 0, 0.1), where, opacity=0.6),
-                         solid(BOX, (0.5, 0.3, 0), 0.2)), meshes, view, light) for kind in (BOX, MESH)]  # fmt: skip
+    found = [
+        draw(
+            solids(
+                solid(PLANE, (0, 0, -0.6), top=1e6),
+                solid(kind, (0, 0, 0.1), where, opacity=0.6),
+                solid(BOX, (0.5, 0.3, 0), 0.2),
+            ),
+            meshes,
+            view,
+            light,
+        )
+        for kind in (BOX, MESH)
+    ]
     is_floor = (found[0].solid == 0) & (found[1].solid == 0)
     one, other = (image.colour[is_floor].max(axis=1).astype(int) for image in found)
     assert (one < 0.9 * one.max()).sum() > 500  # there are shadows
@@ -341,8 +420,11 @@ def test_the_shadow_of_a_thin_rod_is_the_share_of_the_lamp_that_it_hides(end, mo
 
 def test_what_is_half_transparent_lets_half_through():
     grey = plain_light(key=0.0, around=1.0)
-    rows = [solid(BALL, (0, 2, 0), 1.5, colour=(0.2, 0.4, 0.6)), solid(BOX, (0, 0, 0), 0.3, colour=(1, 0, 0), opacity=0.5),
-            solid(BOX, (0, -1, 0), 0.2, colour=(0, 1, 0), opacity=0.25)]  # fmt: skip
+    rows = [
+        solid(BALL, (0, 2, 0), 1.5, colour=(0.2, 0.4, 0.6)),
+        solid(BOX, (0, 0, 0), 0.3, colour=(1, 0, 0), opacity=0.5),
+        solid(BOX, (0, -1, 0), 0.2, colour=(0, 1, 0), opacity=0.25),
+    ]
     found = draw(solids(*rows), NO_MESH, camera_from((0, -4, 0)), grey)
     behind = 0.5 * np.array([0.2, 0.4, 0.6]) + 0.5 * np.array([1, 0, 0])
     assert linear_at(found, 80, 60) == pytest.approx(0.75 * behind + 0.25 * np.array([0, 1, 0]), abs=SHADE)
@@ -365,8 +447,11 @@ def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):
     drawn = []
     kernel = picture.draw_pixels
     monkeypatch.setattr(picture, "_last", picture._Last())
-    monkeypatch.setattr(picture, "draw_pixels", lambda pixels, offsets, *rest: (drawn.append((len(pixels), len(offsets))),
-                                                                                kernel(pixels, offsets, *rest)))
+    monkeypatch.setattr(
+        picture,
+        "draw_pixels",
+        lambda pixels, offsets, *rest: (drawn.append((len(pixels), len(offsets))), kernel(pixels, offsets, *rest)),
+    )
     found = draw(solids(solid(BOX, size=(0.7, 0.7, 0.7))), NO_MESH, camera_from((0, -4, 0.0)), plain_light(key=0, around=1))
     assert drawn[0] == (160 * 120, 1)
     assert drawn[1][1] > 4
@@ -377,8 +462,10 @@ def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):
 
 def test_pictures_are_the_same_whoever_draws_them():
     rng = np.random.default_rng(0)
-    rows = [solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), *sizes, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
-            for k, (kind, *sizes, _) in enumerate(UNIT.values())]  # fmt: skip
+    rows = [
+        solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), *sizes, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
+        for k, (kind, *sizes, _) in enumerate(UNIT.values())
+    ]
     from simcli.kernels.device.runtime import start_device
 
     found = []
@@ -405,8 +492,12 @@ def test_what_stays_in_a_film_is_not_drawn_again_and_looks_the_same(planes, monk
     monkeypatch.setattr(picture, "draw_pixels", lambda pixels, *more: (taken.append(len(pixels)), drawn(pixels, *more)))
     for k in range(10):
         places = rng.uniform((-2, -2, -0.8), (2, 2, 1.5), (4, 3)) * (1.0 if k < 7 else 4.0)
-        parts = [solid(BALL, places[0], 0.3), solid(BOX, places[1], (0.2, 0.3, 0.4)),
-                 solid(CAPSULE, places[2], 0.03 * turned(rng), length=20.0), solid(BALL, places[3], 0.4, opacity=0.4)]
+        parts = [
+            solid(BALL, places[0], 0.3),
+            solid(BOX, places[1], (0.2, 0.3, 0.4)),
+            solid(CAPSULE, places[2], 0.03 * turned(rng), length=20.0),
+            solid(BALL, places[3], 0.4, opacity=0.4),
+        ]
         shown = solids(*parts[:2][: k % 5], *planes, *parts[2:][: k % 4], solid(BALL, (0, 0, 0), 0.1))
         monkeypatch.setattr(picture, "_last", picture._Last())
         whole = draw(shown, NO_MESH, view, light)
@@ -427,8 +518,9 @@ def test_one_kernel_draws_all_scenes():
     with kernels_noted() as taken:
         draw(solids(solid(BALL)), NO_MESH, camera_from((0, -4, 0)), plain_light())
         meshes = meshes_of([torus()])
-        rows = solids(solid(MESH, size=meshes.half[0]), solid(PLANE, (0, 0, -1), top=2.0, lines=0.5),
-                      solid(BOX, opacity=0.5))  # fmt: skip
+        rows = solids(
+            solid(MESH, size=meshes.half[0]), solid(PLANE, (0, 0, -1), top=2.0, lines=0.5), solid(BOX, opacity=0.5)
+        )
         draw(rows, meshes, camera_from((1, -4, 2), 99, 77), plain_light((1, 0, 1)))
     assert [kernel.name.rpartition(".")[2] for kernel in taken] in ([], ["draw_pixels"])
 

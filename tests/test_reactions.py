@@ -119,8 +119,13 @@ def test_wrenches_of_a_step_of_first_order_are_its_momentum_whatever_else_can_to
     for name in ENDS:
         np.testing.assert_allclose(found[0][name], found[1][name], atol=SOLVED, rtol=0)
     for body, mass in zip("abc", (1.0, 2.0, 1.0), strict=True):
-        force = sum((wrench[name][1:, :3] * ((body == child) - (1.0 if body == parent else 0.0))
-                     for name, (parent, child) in ENDS.items()), np.zeros(3))  # fmt: skip
+        force = sum(
+            (
+                wrench[name][1:, :3] * ((body == child) - (1.0 if body == parent else 0.0))
+                for name, (parent, child) in ENDS.items()
+            ),
+            np.zeros(3),
+        )
         change = mass * np.diff(speed[body], axis=0) / STEP + mass * np.array([0, 0, GRAVITY])
         np.testing.assert_allclose(force, change, atol=SOLVED, rtol=0)
 
@@ -152,8 +157,16 @@ contact: {pairs: [{a: z, b: floor}]}
 run: {duration: 0.4}
 solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2 ms}
 """
-JOINED = {"p": (None, "a"), "q": ("a", "b"), "r": ("b", "c"), "s": (None, "c"), "t": (None, "d"), "u": ("d", "e"),
-          "v": (None, "f"), "w": ("f", "g")}  # fmt: skip
+JOINED = {
+    "p": (None, "a"),
+    "q": ("a", "b"),
+    "r": ("b", "c"),
+    "s": (None, "c"),
+    "t": (None, "d"),
+    "u": ("d", "e"),
+    "v": (None, "f"),
+    "w": ("f", "g"),
+}
 MASSES = {"a": 1.0, "b": 2.0, "c": 1.0, "d": 1.3, "e": 1.1, "f": 0.7, "g": 0.7}
 ROUNDING = 1e-10  # [N] of 90
 ALONG = 0.05  # [N] of 7, h times the slide's own share
@@ -161,10 +174,16 @@ INSTANT = 2.0  # [N] of 90, half a step times the rate of a force
 
 
 @pytest.mark.usefixtures("scalar_code")
-@pytest.mark.parametrize(("solver", "integrator", "armature"), [
-    ("natural", "moreau", 0.3), ("generalized", "semi_implicit", 0.0),
-    ("generalized", "rk4", 0.0), pytest.param("generalized", "implicit", 0.0, marks=pytest.mark.slow),
-    pytest.param("maximal", "semi_implicit", 0.0, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "integrator", "armature"),
+    [
+        ("natural", "moreau", 0.3),
+        ("generalized", "semi_implicit", 0.0),
+        ("generalized", "rk4", 0.0),
+        pytest.param("generalized", "implicit", 0.0, marks=pytest.mark.slow),
+        pytest.param("maximal", "semi_implicit", 0.0, marks=pytest.mark.slow),
+    ],
+)
 def test_forces_sum_to_the_momentum_of_a_step_whatever_lands_or_takes_off(device, solver, integrator, armature):
     """Of trees the force along a slide is its effort: there m a differs by h. Steps of several nodes show an instant."""
     text = LANDS.replace("SOLVER", solver).replace("INTEGRATOR", integrator).replace("ARMATURE", str(armature))
@@ -177,8 +196,10 @@ def test_forces_sum_to_the_momentum_of_a_step_whatever_lands_or_takes_off(device
     assert (bounces < 0).sum() > 50
     for body, mass in MASSES.items():
         change = mass * (np.diff(speed[:, bodies.index(body)], axis=0) / STEP - [1, 2, -9.81])
-        force = sum(wrench[:, joints.index(name)] * ((body == child) - (1.0 if body == parent else 0.0))
-                    for name, (parent, child) in JOINED.items())  # fmt: skip
+        force = sum(
+            wrench[:, joints.index(name)] * ((body == child) - (1.0 if body == parent else 0.0))
+            for name, (parent, child) in JOINED.items()
+        )
         bound = ALONG if body == "g" and solver == "generalized" else ROUNDING
         bound = bound if integrator in ("semi_implicit", "moreau") else INSTANT
         np.testing.assert_allclose(force, change, atol=bound, rtol=0, err_msg=body)
@@ -208,8 +229,9 @@ output: {every: 10 ms, channels: [state, reactions]}
 @pytest.mark.parametrize(("solver", "integrator"), MODES)
 def test_a_frame_at_a_jump_shows_the_step_that_ends_there(tmp_path, solver, integrator):
     with simcli.open(run_of(tmp_path, JUMPS.replace("SOLVER", f"type: {solver}, integrator: {integrator}"))) as run:
-        at_jump, later = ([run.joint(name).wrench[k, 0, axis] for name, axis in (("a", 1), ("b", 0), ("c", 0))]
-                          for k in (5, 6))  # fmt: skip
+        at_jump, later = (
+            [run.joint(name).wrench[k, 0, axis] for name, axis in (("a", 1), ("b", 0), ("c", 0))] for k in (5, 6)
+        )
     np.testing.assert_allclose(np.abs(at_jump), 1.0, rtol=0.01)
     np.testing.assert_allclose(np.abs(later), 3.0, rtol=0.01)
 
@@ -246,12 +268,16 @@ EFFORT, LATER = [12.0, -9.0, 6.0, 1.2, 0.9, -0.8], [-2.0, 1.0, 5.0, 0.1, -0.3, 0
 TURN = {"rpy": [0, 0, np.pi / 2]}  # of the parent's anchor frame: x becomes y, and y becomes -x
 JOINT_WRENCHES_LENGTH, BESIDE = 1.0, 4.0  # [m]
 SPECS = (schema.GeneralizedSolver, schema.MaximalSolver, schema.NaturalSolver)
-RUNS = [(*get_args(one.model_fields["type"].annotation), integrator) for one in SPECS
-        for integrator in get_args(one.model_fields["integrator"].annotation)
-        if integrator not in ("auto", "generalized_alpha")]  # fmt: skip
+RUNS = [
+    (*get_args(one.model_fields["type"].annotation), integrator)
+    for one in SPECS
+    for integrator in get_args(one.model_fields["integrator"].annotation)
+    if integrator not in ("auto", "generalized_alpha")
+]
 QUICK = (("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"))
 every_run = pytest.mark.parametrize(
-    ("solver", "integrator"), [pytest.param(*run, marks=() if run in QUICK else (pytest.mark.slow,)) for run in RUNS])
+    ("solver", "integrator"), [pytest.param(*run, marks=() if run in QUICK else (pytest.mark.slow,)) for run in RUNS]
+)
 SAME = 1e-10  # [m, m/s, rad/s]: rounding, and the tolerance to which rods are closed
 FIRST, SECOND = 2e-2, 5e-5  # errors of 100 steps of 1 ms of the orders one and two, at some 5 rad/s and 20 kg m^2/s
 
@@ -271,13 +297,23 @@ def text_of(scene):
 
 
 def empty(solver, integrator):
-    waves = {f"{sign}{i}": {"sine": {"amplitude": (1 if sign == "p" else -1) * EFFORT[i], "frequency": 4.0}}
-             for i in range(6) for sign in "pm"}  # fmt: skip
+    waves = {
+        f"{sign}{i}": {"sine": {"amplitude": (1 if sign == "p" else -1) * EFFORT[i], "frequency": 4.0}}
+        for i in range(6)
+        for sign in "pm"
+    }
     return {
-        "simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": {}, "joints": {}, "forces": {}, "signals": waves,
-        "events": [{"at": EVENT, "set": {}}], "solver": {"type": solver, "integrator": integrator, "dt": H},
-        "run": {"duration": H * STEPS}, "output": {"every": H * STEPS / 2},
-    }  # fmt: skip
+        "simcli": 1,
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": {},
+        "joints": {},
+        "forces": {},
+        "signals": waves,
+        "events": [{"at": EVENT, "set": {}}],
+        "solver": {"type": solver, "integrator": integrator, "dt": H},
+        "run": {"duration": H * STEPS},
+        "output": {"every": H * STEPS / 2},
+    }
 
 
 def body(place):
@@ -286,8 +322,15 @@ def body(place):
 
 def joint(kind, loop, parent, child, at):
     length = {"length": JOINT_WRENCHES_LENGTH} if kind == "distance" else {}
-    return {"type": kind, "parent": parent, "child": child, "loop": loop, "parent_frame": {"xyz": at, **TURN},
-            "child_frame": {}, **length}  # fmt: skip
+    return {
+        "type": kind,
+        "parent": parent,
+        "child": child,
+        "loop": loop,
+        "parent_frame": {"xyz": at, **TURN},
+        "child_frame": {},
+        **length,
+    }
 
 
 def add_twins(scene, kind, loop, how, height):
@@ -300,8 +343,12 @@ def add_twins(scene, kind, loop, how, height):
     wrench = [f"$m{1 + i}" if k == 0 else f"$p{i + (0, 0, 2)[k]}" for i in (0, 3) for k in range(3)]
     wrench = wrench if how == "signal" else turned(EFFORT[:3]) + turned(EFFORT[3:])
     scene["forces"][f"{name}_effort"] = {"type": "torque", "joint": f"{name}_effort", "value": value}
-    scene["forces"][f"{name}_wrench"] = {"type": "wrench", "body": f"{name}_wrench", "force": wrench[:3],
-                                         "torque": wrench[3:]}  # fmt: skip
+    scene["forces"][f"{name}_wrench"] = {
+        "type": "wrench",
+        "body": f"{name}_wrench",
+        "force": wrench[:3],
+        "torque": wrench[3:],
+    }
     if how == "event":
         changed = scene["events"][0]["set"]
         changed[f"forces.{name}_effort.value"] = LATER

@@ -41,16 +41,31 @@ CONTACT
 run: {duration: 0.2}
 solver: {type: SOLVER, integrator: INTEGRATOR, dt: 1 ms}
 """
-JOINED = {"a": (None, "a"), "b": ("a", "b"), "c": (None, "c"), "d": ("c", "d"), "e": (None, "e"), "f": ("e", "f"),
-          "g": (None, "g"), "i": ("g", "i"), "j": ("i", "j"), "l": (None, "j"), "k": (None, "k")}  # fmt: skip
+JOINED = {
+    "a": (None, "a"),
+    "b": ("a", "b"),
+    "c": (None, "c"),
+    "d": ("c", "d"),
+    "e": (None, "e"),
+    "f": ("e", "f"),
+    "g": (None, "g"),
+    "i": ("g", "i"),
+    "j": ("i", "j"),
+    "l": (None, "j"),
+    "k": (None, "k"),
+}
 MASSES = {"a": 2.0, "b": 1.0, "c": 2.0, "d": 1.0, "e": 1.0, "f": 0.7, "g": 1.0, "i": 2.0, "j": 1.0, "k": 1.0}
 SLIDES = {"a": (1.0, 0.0, 0.5), "c": (1.0, 0.3, 0.0)}
 STRANGER = """z: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [30, 50, 9]},
       shapes: {s: {type: sphere, radius: 0.1}}}"""
 ROUNDING = 1e-10  # [N] of 2500
 INSTANT = 2.0  # [N] of 700, half a step times the rate of a force; along a slide of a tree h times its own share
-RUNS = [(*mode, stranger) for mode in MODES for stranger in (False, True)
-        if mode[0] != "affine" and mode[1] != "generalized_alpha" and not (stranger and mode[1] == "zhong06")]  # fmt: skip
+RUNS = [
+    (*mode, stranger)
+    for mode in MODES
+    for stranger in (False, True)
+    if mode[0] != "affine" and mode[1] != "generalized_alpha" and not (stranger and mode[1] == "zhong06")
+]
 
 
 def text_of(solver, integrator, stranger):
@@ -71,8 +86,10 @@ def test_forces_sum_to_the_momentum_of_a_step_in_which_a_law_stops_something(dev
     bound = ROUNDING if solver == "maximal" or (stranger and solver == "natural") else INSTANT
     for body, mass in MASSES.items():
         change = mass * (np.diff(speed[:, bodies.index(body)], axis=0) / STEP - [1, 2, -9.81])
-        force = sum(wrench[:, joints.index(name)] * ((body == child) - (1.0 if body == parent else 0.0))
-                    for name, (parent, child) in JOINED.items())  # fmt: skip
+        force = sum(
+            wrench[:, joints.index(name)] * ((body == child) - (1.0 if body == parent else 0.0))
+            for name, (parent, child) in JOINED.items()
+        )
         assert body not in "aegi" or np.abs(change).max() > 100, body  # it has met its limit
         np.testing.assert_allclose(force, change, atol=bound, rtol=0, err_msg=body)
         if body == "c":  # friction holds it from then on: frames of natural coordinates show these steps

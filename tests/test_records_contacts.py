@@ -277,8 +277,15 @@ batch: {worlds: WORLDS}
 
 
 def recorder(path, **options):
-    return Recorder(path, PUT_MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), PUT_CHANNELS, N_FRAMES,
-                    process=RecorderHere(), **options)  # fmt: skip
+    return Recorder(
+        path,
+        PUT_MODEL,
+        collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1),
+        PUT_CHANNELS,
+        N_FRAMES,
+        process=RecorderHere(),
+        **options,
+    )
 
 
 def record_in_place(out):
@@ -350,8 +357,11 @@ def test_solvers_make_columns_in_place(tmp_path, name, worlds):
     start, kept = solver.initial(), solver.state_arrays()
     elsewhere = {path: np.copy(column) for path, column in solver.advance(N_STEPS).columns.items()}
     solver.restore(kept, 0)
-    places = {path: np.full((N_STEPS, *column.shape[1:]), np.nan, column.dtype) for path, column in start.columns.items()
-              if path.startswith("frames/") and column.size}  # fmt: skip
+    places = {
+        path: np.full((N_STEPS, *column.shape[1:]), np.nan, column.dtype)
+        for path, column in start.columns.items()
+        if path.startswith("frames/") and column.size
+    }
     block = solver.advance(N_STEPS, places)
     in_place = {path for path, place in places.items() if np.shares_memory(place, block.columns[path])}
     fits = worlds % device.lanes == 0

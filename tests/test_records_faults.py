@@ -68,8 +68,13 @@ def child(*arguments):
 
 def kill_at(path, share, *victims):
     """Kill -9 the run, its recorder or both, once this share of the frames is committed; returns what the run said."""
-    process = subprocess.Popen(child(path, "--pause", PAUSE_S, "--waits"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        child(path, "--pause", PAUSE_S, "--waits"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     recorder = int(process.stdout.readline())
     for line in process.stdout:
         if int(line) >= share * N_FRAMES:
@@ -114,9 +119,13 @@ def assert_prefix(path, bits):
     return n
 
 
-@pytest.mark.parametrize(("share", "victims"), [
-    pytest.param(share, victims, marks=[pytest.mark.slow] * (k % 3 > 0))  # each choice of victims is among the others
-    for k, (share, victims) in enumerate(zip(SHARES, itertools.cycle(VICTIMS), strict=False))])
+@pytest.mark.parametrize(
+    ("share", "victims"),
+    [
+        pytest.param(share, victims, marks=[pytest.mark.slow] * (k % 3 > 0))  # each choice of victims is among the others
+        for k, (share, victims) in enumerate(zip(SHARES, itertools.cycle(VICTIMS), strict=False))
+    ],
+)
 def test_kill_9_leaves_every_committed_frame(tmp_path, bits, share, victims):
     path = tmp_path / "a.h5"
     said = kill_at(path, share, *victims)
@@ -273,8 +282,15 @@ def test_many_bit_flips_are_found_or_harmless(small, tmp_path):
 def test_a_bit_of_what_a_run_says_of_itself_is_told(small, tmp_path):
     """Status, counters, both digests and the wall time, in their first and last bytes."""
     places = unchecked(small)
-    words = ["run/wall_s", "run/status", "run/n_committed", "run/digest", "run/digest_frames", "run/digest_events",
-             "run/digest_contacts"]  # fmt: skip
+    words = [
+        "run/wall_s",
+        "run/status",
+        "run/n_committed",
+        "run/digest",
+        "run/digest_frames",
+        "run/digest_events",
+        "run/digest_contacts",
+    ]
     outcomes = probe(small, tmp_path, [(places[name][at], 1 - at) for name in words for at in (0, -1)])
     assert {outcome for *_, outcome in outcomes} <= {"found", "refused"}, outcomes
 

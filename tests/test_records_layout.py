@@ -39,12 +39,12 @@ SPECIFIED = {
     "contacts": "offset shape_a shape_b point normal gap force",
     "events": "step time world code severity body joint value text",
     "model": "body_name joint_name body_mass body_inertia body_com joint_type joint_parent joint_child joint_axis "
-             "q_start qd_start q_label qd_label row_label shape_name shape_type shape_body shape_size shape_pose "
-             "shape_vertex shape_face",
+    "q_start qd_start q_label qd_label row_label shape_name shape_type shape_body shape_size shape_pose "
+    "shape_vertex shape_face",
     "params": "name value unit seed",
     "provenance": "scene_source source_path source_sha256 scene_resolved argv",
     "run": "n_committed status wall_s digest",
-}  # fmt: skip
+}
 ROWS = ("row:0", "row:1")
 CHUNK_LIMITS = (128 * 1024, 1024 * 1024)  # [B], of the specification
 
@@ -56,8 +56,9 @@ def provenance():
 @pytest.fixture
 def recorded(tmp_path):
     model = tiny_model()
-    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, row_label=ROWS, title="tiny",
-                  process=RecorderHere()) as recorder:
+    with Recorder(
+        tmp_path / "a.h5", model, provenance(), CHANNELS, 40, row_label=ROWS, title="tiny", process=RecorderHere()
+    ) as recorder:
         rows = datasets(model, CHANNELS, ROWS)
         recorder.put(frames(rows, axes_of(model, ROWS), 0, 40))
     with h5py.File(tmp_path / "a.h5") as file:
@@ -92,8 +93,11 @@ def test_every_table_of_a_model_is_in_the_file_or_left_out_with_a_reason():
 def test_every_column_is_in_the_file(recorded):
     """Those of a model that has an entry along every axis; a column without entries has no dataset."""
     axes = axes_of(tiny_model(), ROWS)
-    there = {column.name for column in COLUMNS
-             if all(axes.label.get(axis, "shown") for axis in column.axes if axis in NAME_SCALES)}  # fmt: skip
+    there = {
+        column.name
+        for column in COLUMNS
+        if all(axes.label.get(axis, "shown") for axis in column.axes if axis in NAME_SCALES)
+    }
     assert there - recorded["model"].keys() == set()
     assert len(there) > len(COLUMNS) // 2
 
@@ -129,9 +133,13 @@ def test_every_axis_has_a_scale_of_its_length_in_reach(recorded):
 
 def test_name_scales_carry_the_names_of_the_model(recorded):
     model = tiny_model()
-    names = {"body_q": ("body_name", model.bodies.name), "joint_q": ("q_label", model.dofs.q_label),
-             "joint_qd": ("qd_label", model.dofs.label), "joint_wrench": ("joint_name", model.joints.name),
-             "multiplier": ("row_label", ROWS)}  # fmt: skip
+    names = {
+        "body_q": ("body_name", model.bodies.name),
+        "joint_q": ("q_label", model.dofs.q_label),
+        "joint_qd": ("qd_label", model.dofs.label),
+        "joint_wrench": ("joint_name", model.joints.name),
+        "multiplier": ("row_label", ROWS),
+    }
     for path, (scale, expected) in names.items():
         attached = recorded["frames"][path].dims[2][0]
         assert attached.name.endswith(scale)
@@ -187,8 +195,9 @@ def test_nothing_is_created_after_the_first_frame(tmp_path):
     assert recorder.n_committed == 40
 
 
-@pytest.mark.parametrize(("n_worlds", "n_links", "n_frames"),
-                         list(product([1, 3, 64, 1000, 100_000], [2, 30, 400], [1, 100, 10_000])))  # fmt: skip
+@pytest.mark.parametrize(
+    ("n_worlds", "n_links", "n_frames"), list(product([1, 3, 64, 1000, 100_000], [2, 30, 400], [1, 100, 10_000]))
+)
 def test_chunks_tile_a_commit_and_keep_their_size(n_worlds, n_links, n_frames):
     axes = axes_of(tiny_model(1, n_links, floating=False))
     axes = type(axes)(n_worlds, axes.label)
@@ -238,10 +247,14 @@ output: {{{output}}}
 
 @pytest.mark.parametrize(
     ("point", "output", "refused"),
-    [("position", "channels: [state]", True), ("velocity", "channels: [bodies]", True),
-     ("middle", "channels: [state]", False), ("position", "channels: [energy]", False),
-     ("position", "select: [left]", False)],
-)  # fmt: skip
+    [
+        ("position", "channels: [state]", True),
+        ("velocity", "channels: [bodies]", True),
+        ("middle", "channels: [state]", False),
+        ("position", "channels: [energy]", False),
+        ("position", "select: [left]", False),
+    ],
+)
 def test_points_of_one_path_are_refused_before_a_run_where_they_would_be_recorded(tmp_path, point, output, refused):
     path = tmp_path / "scene.yaml"
     path.write_text(CLASH.format(point=point, output=output))
@@ -452,10 +465,12 @@ def test_contact_offsets_that_lead_out_of_the_table(good, tmp_path):
 @pytest.mark.parametrize("compression", ["gzip", "lzf"])
 def test_packed_files_open(good, tmp_path, compression):
     """Built-in compression, and other chunks, of a dataset that says the same."""
+
     def change(file, folder):
         old = file["energy/total"]
-        new = file.create_dataset("new", data=old[...], maxshape=(None, 3), chunks=(N, 3), compression=compression,
-                                  shuffle=True, fletcher32=True)  # fmt: skip
+        new = file.create_dataset(
+            "new", data=old[...], maxshape=(None, 3), chunks=(N, 3), compression=compression, shuffle=True, fletcher32=True
+        )
         for name in ("units", "long_name"):
             new.attrs[name] = old.attrs[name]
         for k, dim in enumerate(old.dims):
@@ -472,8 +487,13 @@ def test_what_is_empty_is_in_chunks(tmp_path):
     """h5repack -f GZIP=5 stops at an empty dataset in one piece; here of a model without a mesh, too."""
     model, empty = tiny_model(), (np.zeros((0, 3)),) * 2
     shapes = dataclasses.replace(model.shapes, vertices=empty, faces=tuple(one.astype(int) for one in empty))
-    with Recorder(tmp_path / "a.h5", dataclasses.replace(model, shapes=shapes),
-                  collect_provenance([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, N):  # fmt: skip
+    with Recorder(
+        tmp_path / "a.h5",
+        dataclasses.replace(model, shapes=shapes),
+        collect_provenance([("a", "x")], "x", "cpu", "float64", 7),
+        CHANNELS,
+        N,
+    ):
         pass
     found = []
     with h5py.File(tmp_path / "a.h5") as file:

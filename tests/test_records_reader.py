@@ -38,8 +38,9 @@ SOURCES = [("pendulum.yaml", "simcli: 1\nname: späte Fahrt\n"), ("steel.yaml", 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("reader") / "a.h5"
-    with Recorder(path, MODEL, collect_provenance(SOURCES, "resolved", "cpu", "float64", 7, ["run", "ü"]), CHANNELS,
-                  N) as out:  # fmt: skip
+    with Recorder(
+        path, MODEL, collect_provenance(SOURCES, "resolved", "cpu", "float64", 7, ["run", "ü"]), CHANNELS, N
+    ) as out:
         out.put(BLOCK)
     return path
 
@@ -129,7 +130,8 @@ def test_the_rest_of_the_file(run):
     assert np.array_equal(run.model["body_mass"], MODEL.bodies.mass)
     assert set(run.channels) == set(CHANNELS) - set(PARTS)
     assert {key: len(value) for key, value in run.contacts(3, 1).items()} == dict.fromkeys(
-        ("shape_a", "shape_b", "point", "normal", "gap", "force"), BLOCK.contacts.count[3, 1])  # fmt: skip
+        ("shape_a", "shape_b", "point", "normal", "gap", "force"), BLOCK.contacts.count[3, 1]
+    )
     for part in ("40 frames", "worlds 3", "done"):
         assert part in repr(run)
     assert "(40, 3, 7)" in repr(run.body("ball").pose)
@@ -306,8 +308,10 @@ def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, 
 def test_repair_refuses_a_file_that_is_being_written(tmp_path):
     path = tmp_path / "a.h5"
     with Recorder(path, MODEL, collect_provenance(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
-        code = ("from simcli.records.integrity.repair import repair_file\nfrom simcli.errors import FileError\n"
-                f"try: repair_file({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
+        code = (
+            "from simcli.records.integrity.repair import repair_file\nfrom simcli.errors import FileError\n"
+            f"try: repair_file({str(path)!r})\nexcept FileError as error: print(error)"
+        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "is writing this file" in done.stdout, done.stderr
 
@@ -321,8 +325,10 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
         out.put(BLOCK)
         while out.n_committed < N:
             pass
-        code = (f"import simcli; r = simcli.open({str(path)!r}); print(r.n_frames, r.status, r.digest); "
-                f"from simcli.records.integrity.verification import verify; print(verify({str(path)!r}))")  # fmt: skip
+        code = (
+            f"import simcli; r = simcli.open({str(path)!r}); print(r.n_frames, r.status, r.digest); "
+            f"from simcli.records.integrity.verification import verify; print(verify({str(path)!r}))"
+        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     with simcli.open(path) as run:
         assert done.stdout.split() == ["40", "running", run.digest, "[]"], done.stderr
@@ -374,8 +380,17 @@ def test_a_closed_file_is_called_closed(path):
     column, joint, time = run.body(run.bodies[0]).position, run.joint(run.joints[0]), run.time
     run.close()
     run.close()
-    asked = (lambda: run.status, lambda: run.model, lambda: run.channels, lambda: run.events, lambda: run.step,
-             lambda: run.energy.drift, lambda: joint.q, lambda: column[0], lambda: column.mean())  # fmt: skip
+    asked = (
+        lambda: run.status,
+        lambda: run.model,
+        lambda: run.channels,
+        lambda: run.events,
+        lambda: run.step,
+        lambda: run.energy.drift,
+        lambda: joint.q,
+        lambda: column[0],
+        lambda: column.mean(),
+    )
     for ask in asked:
         with pytest.raises(UsageError, match="is closed"):
             ask()

@@ -46,8 +46,13 @@ AXES = result_axes(MODEL)
 SOURCES = [("scene.yaml", "simcli: 1\n")]
 PROVENANCE = collect_provenance(SOURCES, "simcli: 1\nresolved: true\n", "cpu: test", "float64", 7, ["simcli", "fk"])
 PIECES = (1, 4, 2)  # states per portion
-TEXT_AXES = {"B": MODEL.bodies.name, "NV": MODEL.dofs.label, "NV2": MODEL.dofs.label, "NQ": MODEL.dofs.q_label,
-             "N": MODEL.points.name}  # fmt: skip
+TEXT_AXES = {
+    "B": MODEL.bodies.name,
+    "NV": MODEL.dofs.label,
+    "NV2": MODEL.dofs.label,
+    "NQ": MODEL.dofs.q_label,
+    "N": MODEL.points.name,
+}
 
 
 def values_of(field: Field, first: int, n: int) -> np.ndarray:
@@ -167,9 +172,15 @@ def no_names(file, folder):
     del file["states/body_name"]
 
 
-HOSTILE = {"external": (external, "external link"), "soft": (soft, "soft link"), "shape": (wrong_shape, "shape"),
-           "type": (wrong_type, "type int32"), "falling": (falling, "rising offsets"), "newer": (newer, "update simcli"),
-           "no names": (no_names, "damaged")}  # fmt: skip
+HOSTILE = {
+    "external": (external, "external link"),
+    "soft": (soft, "soft link"),
+    "shape": (wrong_shape, "shape"),
+    "type": (wrong_type, "type int32"),
+    "falling": (falling, "rising offsets"),
+    "newer": (newer, "update simcli"),
+    "no names": (no_names, "damaged"),
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -223,8 +234,10 @@ def test_a_run_is_no_result_and_opens_as_one(tmp_path):
 FAR, NEAR = 0.5, 0.15  # [m], of two balls of 0.1 m: in the second world they overlap
 BALL = "mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: sphere, radius: 0.1}}"
 # Along z nothing parts the two, so that every step of the second world is unsolved; free balls are pushed apart instead.
-RAILS = ("joints: {j: {type: prismatic, parent: world, child: a, axis: [0, 0, 1]}, "
-         "k: {type: prismatic, parent: world, child: b, axis: [0, 0, 1]}}")  # fmt: skip
+RAILS = (
+    "joints: {j: {type: prismatic, parent: world, child: a, axis: [0, 0, 1]}, "
+    "k: {type: prismatic, parent: world, child: b, axis: [0, 0, 1]}}"
+)
 SCENE = f"""
 simcli: 1
 params: {{x: {FAR}}}
@@ -259,9 +272,13 @@ def ran(folder, path, *words):
 
 
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
-@pytest.mark.parametrize(("rails", "code", "reason"), [
-    (RAILS, "SC627", "unsolved steps"), ("", "SC628", "energy from nothing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rails", "code", "reason"),
+    [
+        (RAILS, "SC627", "unsolved steps"),
+        ("", "SC628", "energy from nothing"),
+    ],
+)
 def test_a_world_that_is_wrong_fails_the_run_and_has_a_status_of_its_own(solver, rails, code, reason, tmp_path, capfd):
     path = written(tmp_path, rails)
     done, ends, events = ran(tmp_path, path, "--solver", solver)
@@ -276,15 +293,18 @@ def test_a_world_that_is_wrong_fails_the_run_and_has_a_status_of_its_own(solver,
     assert ran(tmp_path, path, "--solver", solver, "--world", "1")[1] == [("untrusted", reason)]
 
 
-@pytest.mark.parametrize(("rails", "run", "code"), [
-    (RAILS, ", on_unsolved: warn, on_drift: warn", Exit.OK),
-    (RAILS, ", on_unsolved: {above: 2}, on_drift: warn", Exit.OK),
-    (RAILS, ", on_unsolved: {action: auto, share: 1}", Exit.SIMULATION),
-    (RAILS, ", on_unsolved: fail", Exit.SIMULATION),
-    ("", ", on_drift: warn", Exit.OK),
-    ("", ", on_drift: {above: 1}", Exit.OK),  # of 0.25 J
-    ("", ", on_drift: {action: fail, share: 0.5}", Exit.SIMULATION),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rails", "run", "code"),
+    [
+        (RAILS, ", on_unsolved: warn, on_drift: warn", Exit.OK),
+        (RAILS, ", on_unsolved: {above: 2}, on_drift: warn", Exit.OK),
+        (RAILS, ", on_unsolved: {action: auto, share: 1}", Exit.SIMULATION),
+        (RAILS, ", on_unsolved: fail", Exit.SIMULATION),
+        ("", ", on_drift: warn", Exit.OK),
+        ("", ", on_drift: {above: 1}", Exit.OK),  # of 0.25 J
+        ("", ", on_drift: {action: fail, share: 0.5}", Exit.SIMULATION),
+    ],
+)
 def test_a_scene_says_what_becomes_of_it(rails, run, code, tmp_path):
     assert ran(tmp_path, written(tmp_path, rails, run))[0] == code
 
@@ -329,10 +349,14 @@ def test_searches_leave_it_out(tmp_path):
 
 
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
-@pytest.mark.parametrize(("more", "told"), [
-    (["output.channels=[state]"], True), (["output.channels=[state]"], False),
-    pytest.param(["output.channels=[joints]", "output.every=0.001"], True, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["output.channels=[state]"], True),
+        (["output.channels=[state]"], False),
+        pytest.param(["output.channels=[joints]", "output.every=0.001"], True, marks=pytest.mark.slow),
+    ],
+)
 def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, told, tmp_path, capfd):
     """And changes neither the exit code nor a number of the file; in the first world alone nothing is gained."""
     path = written(tmp_path, batch=BATCH if told else "")
@@ -348,10 +372,16 @@ def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, to
             assert "energy" not in file.channels
 
 
-@pytest.mark.parametrize(("touches", "gains", "untrusted", "says"), [
-    (True, True, False, "check"), (True, False, True, "check"), (True, False, False, "dt"),
-    (False, True, True, "dt"), (False, True, False, "dt"),  # as of a spring that is too stiff for its step
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("touches", "gains", "untrusted", "says"),
+    [
+        (True, True, False, "check"),
+        (True, False, True, "check"),
+        (True, False, False, "dt"),
+        (False, True, True, "dt"),
+        (False, True, False, "dt"),  # as of a spring that is too stiff for its step
+    ],
+)
 def test_what_is_advised_of_a_drift(touches, gains, untrusted, says):
     """The start where shapes may overlap there, whether or not the energy is written; else the step."""
     text = drift_text(Drift(0, 2.0, 1.0, "solver.dt = 0.01 s", gains, touches), untrusted)
@@ -387,8 +417,11 @@ def test_extremes_are_those_that_frames_would_show(solver, integrator, tmp_path,
     for channels in ("[joints]", "[joints, energy]"):
         text = SWING.replace("SOLVER", solver).replace("INTEGRATOR", integrator).replace("CHANNELS", channels)
         (tmp_path / "s.yaml").write_text(text)
-        run_command(["run", str(tmp_path / "s.yaml"), "-o", str(tmp_path / "s.h5"), "--device", "cpu", "-q", "--force"],
-                    debug=False, as_json=False)  # fmt: skip
+        run_command(
+            ["run", str(tmp_path / "s.yaml"), "-o", str(tmp_path / "s.h5"), "--device", "cpu", "-q", "--force"],
+            debug=False,
+            as_json=False,
+        )
         with package.open(tmp_path / "s.h5") as file:
             columns.append(file.joint("pin").q[:].tobytes() + file.joint("pin").qd[:].tobytes())
     assert columns[0] == columns[1]
@@ -416,8 +449,11 @@ def scene(tmp_path_factory):
     by_condition = "\n".join(
         line for line in SIMULATION_SAVED_SCENE.splitlines() if "- {at:" not in line
     )  # others set what `vary` sets
-    path.write_text(by_condition.replace("q: 0.2, drive: {mode: effort, target: $push}",
-                                         "q: 0.2, damping: 0.01, drive: {mode: effort, target: $push}"))  # fmt: skip
+    path.write_text(
+        by_condition.replace(
+            "q: 0.2, drive: {mode: effort, target: $push}", "q: 0.2, damping: 0.01, drive: {mode: effort, target: $push}"
+        )
+    )
     return path
 
 

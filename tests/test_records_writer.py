@@ -41,8 +41,9 @@ WHOLE = frames(ROWS, AXES, 0, N_FRAMES)
 
 def recorder(path, **options):
     """In a process of its own, as a run has it."""
-    return Recorder(path, MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES,
-                    **options)  # fmt: skip
+    return Recorder(
+        path, MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES, **options
+    )
 
 
 def record(path, cuts=(), events=(), status="done", **options):
@@ -378,8 +379,7 @@ def test_wrong_status_is_refused(tmp_path):
 
 def test_neither_the_recorder_nor_what_feeds_it_needs_more_than_its_own():
     code = "import sys, simcli.records.{}; print(*sorted({{'taichi', 'xarray', 'h5py', 'pydantic'}} & set(sys.modules)))"
-    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "writing.continuation": "",
-              "reading.reader": "h5py"}  # fmt: skip
+    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "writing.continuation": "", "reading.reader": "h5py"}
     for module, expected in needed.items():
         done = subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected, module

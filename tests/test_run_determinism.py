@@ -192,22 +192,34 @@ SLACK = 0.4  # of the ratio of the first and the last step, because soft limits 
 LEAST = 1e-8  # [J], rounding and tolerances
 SMALL = 2e-2  # of the largest energy, with steps of 0.5 ms and impacts
 FALLS = 0.5  # of the largest of the other steps: the number of impacts is one of each step
-LAWS = {"smooth": smooth_scene, "switches": lambda seed: with_switches(smooth_scene(seed), seed),
-        "contact": lambda seed: with_contact(smooth_scene(seed), seed)}  # fmt: skip
+LAWS = {
+    "smooth": smooth_scene,
+    "switches": lambda seed: with_switches(smooth_scene(seed), seed),
+    "contact": lambda seed: with_contact(smooth_scene(seed), seed),
+}
 WITHOUT_CONTACT = ("zhong06", "generalized_alpha")
 FAST = {("smooth", 1, "rk4"), ("smooth", 4, "zhong06"), ("contact", 2, "rk4")}
-TAKEN = {"smooth": MODES, "switches": [mode for mode in MODES if mode[0] != "affine"],
-         "contact": [mode for mode in MODES if mode[0] != "affine" and mode[1] not in WITHOUT_CONTACT]}  # fmt: skip
+TAKEN = {
+    "smooth": MODES,
+    "switches": [mode for mode in MODES if mode[0] != "affine"],
+    "contact": [mode for mode in MODES if mode[0] != "affine" and mode[1] not in WITHOUT_CONTACT],
+}
 # A scene has kernels of its own, so that modes and seeds take turns: each mode has another seed of each kind.
-CASES = [pytest.param(kind, seed, *mode, marks=() if (kind, seed, mode[1]) in FAST else pytest.mark.slow)
-         for shift, (kind, modes) in enumerate(TAKEN.items()) for mode in modes for seed in range(6)
-         if (kind, seed, mode[1]) in FAST or (mode, seed) in in_turns(modes, range(6), shift)]  # fmt: skip
+CASES = [
+    pytest.param(kind, seed, *mode, marks=() if (kind, seed, mode[1]) in FAST else pytest.mark.slow)
+    for shift, (kind, modes) in enumerate(TAKEN.items())
+    for mode in modes
+    for seed in range(6)
+    if (kind, seed, mode[1]) in FAST or (mode, seed) in in_turns(modes, range(6), shift)
+]
 
 
 def solver_of(solver, integrator, seed) -> dict:
     # Bodies of the default stiffness vibrate faster than these steps follow, which is part of what the ledger lacks.
-    more = {"affine": {"tolerance": 1e-11, "stiffness": 1e10},
-            "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]}}
+    more = {
+        "affine": {"tolerance": 1e-11, "stiffness": 1e10},
+        "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]},
+    }
     return {"type": solver, "dt": 1e-3, "integrator": integrator, **more.get(solver, {})}
 
 
@@ -266,8 +278,12 @@ def drawn(device):
             for w in range(1):
                 arena.enter(w)
                 for k in range(n):
-                    a, b = elementary.philox(word_at(given, 8 * k), word_at(given, 8 * k + 2), word_at(given, 8 * k + 4),
-                                         word_at(given, 8 * k + 6))  # fmt: skip
+                    a, b = elementary.philox(
+                        word_at(given, 8 * k),
+                        word_at(given, 8 * k + 2),
+                        word_at(given, 8 * k + 4),
+                        word_at(given, 8 * k + 6),
+                    )
                     found.store(w, 4 * k, ti.cast(a & ti.u64(0xFFFFFFFF), ti.f64))
                     found.store(w, 4 * k + 1, ti.cast(a >> 32, ti.f64))
                     found.store(w, 4 * k + 2, ti.cast(b & ti.u64(0xFFFFFFFF), ti.f64))

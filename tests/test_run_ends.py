@@ -63,10 +63,18 @@ def run(request, stop_after=None):
     return pipeline.execute(pipeline.prepare(request), lambda tick: stop_after is None or tick.frames < stop_after)
 
 
-@pytest.mark.parametrize(("every", "duration", "steps"), [
-    (0.01, 0.03, (10, 20, 30)), (0.01, 0.025, (10, 20, 25)), (0.01, 0.005, (5,)), (0.01, 0.011, (10, 11)),
-    (0.001, 0.003, (1, 2, 3)), (0.003, 0.01, (3, 6, 9, 10)), (0.1, 0.1, (100,)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("every", "duration", "steps"),
+    [
+        (0.01, 0.03, (10, 20, 30)),
+        (0.01, 0.025, (10, 20, 25)),
+        (0.01, 0.005, (5,)),
+        (0.01, 0.011, (10, 11)),
+        (0.001, 0.003, (1, 2, 3)),
+        (0.003, 0.01, (3, 6, 9, 10)),
+        (0.1, 0.1, (100,)),
+    ],
+)
 def test_frames_are_planned_to_the_end(every, duration, steps):
     spec = SimpleNamespace(
         solver=SimpleNamespace(dt=DT), output=SimpleNamespace(every=every), run=SimpleNamespace(duration=duration)
@@ -135,13 +143,16 @@ EVERY = "output.every=0.001"
 ENDS = [  # what ends a world; where that holds, of a run
     ("{quantity: joint.elbow.q, below: 0.45}", lambda run: run.joint("elbow").q < 0.45),
     ("{quantity: joint.pin.qd, above: 0.3}", lambda run: run.joint("pin").qd > 0.3),
-    ("{quantity: body.lower.velocity, norm: true, above: 4}",
-     lambda run: np.linalg.norm(run.body("lower").velocity, axis=2) > 4),
-]  # fmt: skip
+    (
+        "{quantity: body.lower.velocity, norm: true, above: 4}",
+        lambda run: np.linalg.norm(run.body("lower").velocity, axis=2) > 4,
+    ),
+]
 
 
-@pytest.fixture(scope="module", params=[
-    pytest.param(name, marks=[pytest.mark.slow] * (name == "natural")) for name in WORLD_SOLVERS])  # fmt: skip
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "natural")) for name in WORLD_SOLVERS]
+)
 def every(request, tmp_path_factory):
     """Of a solver: a folder, its measures over a file with every step, and that file."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -238,11 +249,13 @@ def test_the_worst_step_of_all_worlds():
 @pytest.mark.parametrize(
     ("wanted", "tells", "code"),
     [
-        ("warn", True, Exit.OK), ("fail", True, Exit.SIMULATION),
-        ("{action: fail, above: 1.9 mm/s}", True, Exit.SIMULATION), ("{action: fail, above: 2.1 mm/s}", False, Exit.OK),
+        ("warn", True, Exit.OK),
+        ("fail", True, Exit.SIMULATION),
+        ("{action: fail, above: 1.9 mm/s}", True, Exit.SIMULATION),
+        ("{action: fail, above: 2.1 mm/s}", False, Exit.OK),
         ("{above: 1}", False, Exit.OK),
     ],
-)  # fmt: skip
+)
 def test_what_a_scene_makes_of_it(wanted, tells, code, tmp_path):
     spec = scene(tmp_path, STRICT, "generalized", wanted)
     job = SimpleNamespace(spec=spec, numbers=(5,))
@@ -270,8 +283,9 @@ def scene(folder, text, solver, wanted="warn", integrator=None):
 
 
 def account(mass=2.0, worlds=3):
-    model = SimpleNamespace(n_worlds=worlds, n_bodies=1, bodies=SimpleNamespace(mass=np.array([[mass]])),
-                            gravity=np.array([[0, 0, -9.81]]))  # fmt: skip
+    model = SimpleNamespace(
+        n_worlds=worlds, n_bodies=1, bodies=SimpleNamespace(mass=np.array([[mass]])), gravity=np.array([[0, 0, -9.81]])
+    )
     return EnergyAccount(model)
 
 
@@ -284,8 +298,13 @@ def columns(**energies):
 def test_drift_is_told_against_what_changed_hands_and_not_against_a_zero():
     """World 0 is good, world 1 has swung by 4 J and lost 0.08 J, world 2 stands on a hill of 1e4 J."""
     seen = account()
-    seen.see(columns(potential=[[5.0, 1e4, 1e4], [1.0, 1e4 - 4, 1e4]], kinetic=[[0, 0, 0], [4.0, 3.92, 0]],
-                     drift=[[0, 0, 0], [0.0, -0.08, 1e-7]]))  # fmt: skip
+    seen.see(
+        columns(
+            potential=[[5.0, 1e4, 1e4], [1.0, 1e4 - 4, 1e4]],
+            kinetic=[[0, 0, 0], [4.0, 3.92, 0]],
+            drift=[[0, 0, 0], [0.0, -0.08, 1e-7]],
+        )
+    )
     seen.see(columns(potential=[[5.0, 1e4, np.nan]], drift=[[0.03, -0.02, np.nan]]))  # a world has ended
     drift = seen.worst("generalized", "semi_implicit", DT, touches=False)
     assert (drift.world, drift.drift, drift.energy) == (1, -0.08, 4.0)
@@ -326,8 +345,9 @@ UNSOLVED_SOLVERS = ["generalized", *(pytest.param(name, marks=pytest.mark.slow) 
 
 
 def run_of_unsolved(folder, *words):
-    return run_command(["run", str(folder / "s.yaml"), "-o", str(folder / "s.h5"), "--device", "cpu", *words],
-                       debug=False, as_json=False)  # fmt: skip
+    return run_command(
+        ["run", str(folder / "s.yaml"), "-o", str(folder / "s.h5"), "--device", "cpu", *words], debug=False, as_json=False
+    )
 
 
 @pytest.mark.parametrize("solver", UNSOLVED_SOLVERS)
@@ -366,8 +386,14 @@ def test_a_resumed_run_keeps_the_worst_step(tmp_path, monkeypatch):
         assert second.unsolved.step == 1 + file.diag.residual[1:, 0].argmax()
 
 
-LOOPS = [("generalized", "semi_implicit"), ("generalized", "rk4"), ("generalized", "implicit"), ("maximal", "semi_implicit"),
-         ("natural", "zhong06"), ("natural", "moreau")]  # fmt: skip
+LOOPS = [
+    ("generalized", "semi_implicit"),
+    ("generalized", "rk4"),
+    ("generalized", "implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "zhong06"),
+    ("natural", "moreau"),
+]
 
 
 @pytest.mark.slow
@@ -395,12 +421,17 @@ BATCH
 D6 = "{{type: d6, parent: world, child: rod, q: {q}, qd: {qd}, axes: {{{linear}angular: {axes}}}}}"
 
 
-def written(folder, axes=ORTHOGONAL, q=(0, "89.9 deg", 0), qd=(0, 0, 0), linear=(), solver="generalized", batch="",
-            joint=None):  # fmt: skip
+def written(
+    folder, axes=ORTHOGONAL, q=(0, "89.9 deg", 0), qd=(0, 0, 0), linear=(), solver="generalized", batch="", joint=None
+):
     path = folder / "scene.yaml"
     values, rates = ([*[0] * len(linear), *given] for given in (q, qd))
-    joint = joint or D6.format(q=json.dumps(values).replace('"', ""), qd=json.dumps(rates), axes=json.dumps(axes),
-                               linear=f"linear: {json.dumps(linear)}, " if linear else "")  # fmt: skip
+    joint = joint or D6.format(
+        q=json.dumps(values).replace('"', ""),
+        qd=json.dumps(rates),
+        axes=json.dumps(axes),
+        linear=f"linear: {json.dumps(linear)}, " if linear else "",
+    )
     path.write_text(GIMBAL_LOCK_SCENE.replace("JOINT", joint).replace("SOLVER", solver).replace("BATCH", batch))
     return path
 
@@ -456,10 +487,17 @@ def test_check_looks_at_all_worlds(tmp_path, capsys):
     assert "in 1 of 3 worlds, closest in world 2" in said_by_check(written(tmp_path, q=[0, 0, 0], batch=batch), capsys)
 
 
-@pytest.mark.parametrize("others", [
-    {"solver": "maximal"}, {"solver": "natural"}, {"q": [0, 1.4, 0]}, {"q": ["90 deg", 0, "90 deg"]},
-    {"axes": ORTHOGONAL[:2], "q": [0, "90 deg"], "qd": [0, 0]}, {"joint": "{type: ball, parent: world, child: rod}"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"solver": "maximal"},
+        {"solver": "natural"},
+        {"q": [0, 1.4, 0]},
+        {"q": ["90 deg", 0, "90 deg"]},
+        {"axes": ORTHOGONAL[:2], "q": [0, "90 deg"], "qd": [0, 0]},
+        {"joint": "{type: ball, parent: world, child: rod}"},
+    ],
+)
 def test_what_has_no_lock_is_told_of_none(others, tmp_path, capsys):
     assert "SC640" not in said_by_check(written(tmp_path, **others), capsys)
 
@@ -476,5 +514,9 @@ def test_a_world_that_ends_at_lock_says_what_to_do(integrator, tmp_path):
         (event,) = [one for one in file.events if one.severity > 1]
     assert event.code == "SC602"
     assert event.text.endswith("; at gimbal lock? then take a ball joint, or the maximal solver")
-    assert cli_process.run_command([*line, "--set", "solver.type=maximal", "--set", "solver.integrator=semi_implicit"],
-                               debug=False, as_json=False) == Exit.OK  # fmt: skip
+    assert (
+        cli_process.run_command(
+            [*line, "--set", "solver.type=maximal", "--set", "solver.integrator=semi_implicit"], debug=False, as_json=False
+        )
+        == Exit.OK
+    )

@@ -174,9 +174,19 @@ def test_worst_of_all_worlds_out_of_those_of_parts():
     def event(world, code, value, step=0):
         return Event(step, 0.0, world, code, 0, -1, -1, value, f"{code} of {world}")
 
-    events = [event(-1, "SC633", 0.1), event(1, "SC611", 0.2), event(1, "SC661", 0.1, 4), event(1, "SC662", 2.0, 9),
-              event(1, "SC668", 0.1, 4), event(-1, "SC633", 0.3), event(4, "SC611", 0.4), event(4, "SC662", 3.0, 9),
-              event(4, "SC668", np.nan, 5), event(6, "SC611", 0.4), event(6, "SC668", 7.0, 5)]  # fmt: skip
+    events = [
+        event(-1, "SC633", 0.1),
+        event(1, "SC611", 0.2),
+        event(1, "SC661", 0.1, 4),
+        event(1, "SC662", 2.0, 9),
+        event(1, "SC668", 0.1, 4),
+        event(-1, "SC633", 0.3),
+        event(4, "SC611", 0.4),
+        event(4, "SC662", 3.0, 9),
+        event(4, "SC668", np.nan, 5),
+        event(6, "SC611", 0.4),
+        event(6, "SC668", 7.0, 5),
+    ]
     job = SimpleNamespace(model=SimpleNamespace(start=Beginning(), joints=SimpleNamespace(child=[])))
     *kept, worst = parts_of_batch._retold(job, events)
     assert kept == [events[2], events[3], events[5], events[6], events[7]]

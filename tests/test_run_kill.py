@@ -31,8 +31,17 @@ N_FRAMES = 4000
 ENDLESS = 500  # times as long: a run that a signal finds at work
 EARLIEST, LATEST = 0.1, 0.9  # parts of the frames that are committed where a kill is due
 POLL, GRACE = 0.01, 120.0  # [s] between looks at the file; until a child must have got somewhere
-RUN = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.duration={N_FRAMES / 10}", "-q",
-       "--set", "output.every=0.1"]  # fmt: skip
+RUN = [
+    "--worlds",
+    "3",
+    "--vary",
+    "joints.pin.q=linspace(1, 2)",
+    "--set",
+    f"run.duration={N_FRAMES / 10}",
+    "-q",
+    "--set",
+    "output.every=0.1",
+]
 ENDLESSLY = ["--set", f"run.duration={ENDLESS * N_FRAMES / 10}"]
 
 # The command line as it is, but committing as often as its chunks allow: a run of this size commits twice otherwise.
@@ -72,8 +81,9 @@ def begin(scene, path, writer, *more):
     path.unlink(missing_ok=True)
     words = ["run", str(scene), "-o", str(path), *RUN, *more]
     code = OFTEN.replace("= 0.0, MOST", f"= 0.0, {WRITERS[writer]}")
-    return subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True, env=environment(),
-                            start_new_session=True)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True
+    )
 
 
 def progress(path):
@@ -119,9 +129,15 @@ def kill_one(scene, path, rng, writer, victims):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
-@pytest.mark.parametrize(("writer", "victims", "status"), [
-    ("process", ["run"], "stopped"), ("process", ["recorder"], "unfinished"), ("process", ["run", "recorder"], "unfinished"),
-    ("thread", ["run"], "unfinished")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("writer", "victims", "status"),
+    [
+        ("process", ["run"], "stopped"),
+        ("process", ["recorder"], "unfinished"),
+        ("process", ["run", "recorder"], "unfinished"),
+        ("thread", ["run"], "unfinished"),
+    ],
+)
 def test_killed_at_many_moments(scene, whole, tmp_path, writer, victims, status):
     def kill(k):
         return kill_one(scene, tmp_path / f"{k}.h5", random.Random(k), writer, victims)
@@ -141,10 +157,14 @@ def test_killed_at_many_moments(scene, whole, tmp_path, writer, victims, status)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code", "writer"), [
-    (signal.SIGINT, Exit.INTERRUPTED, "thread"),
-    pytest.param(signal.SIGINT, Exit.INTERRUPTED, "process", marks=pytest.mark.slow),
-    (signal.SIGTERM, Exit.STOPPED, "process")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "code", "writer"),
+    [
+        (signal.SIGINT, Exit.INTERRUPTED, "thread"),
+        pytest.param(signal.SIGINT, Exit.INTERRUPTED, "process", marks=pytest.mark.slow),
+        (signal.SIGTERM, Exit.STOPPED, "process"),
+    ],
+)
 def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, code, writer):
     path = tmp_path / "a.h5"
     process = begin(scene, path, writer, *ENDLESSLY)
@@ -235,12 +255,12 @@ def disturbed(folder, executor, rng, n_kills, victims, n=CASES):
     return killed
 
 
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 def test_a_few_kills_of_drivers_and_workers(tmp_path):
     assert disturbed(tmp_path, "2", random.Random(1), FEW, ["driver", "worker"]) == FEW
 
 
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 @pytest.mark.slow
 @pytest.mark.parametrize("victims", [["driver"], ["worker"], ["driver", "worker"]], ids="-".join)
 def test_many_kills_of_drivers_and_workers(tmp_path, victims):
@@ -277,13 +297,13 @@ def together(folder, shards, rng, n_kills, cases):
     assert sum(work.cases for work in state.work.values()) < 2 * cases
 
 
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 def test_an_array_of_shards(tmp_path):
     """As of SLURM: so many shards as processes."""
     together(tmp_path, ["1/3", "2/3", "3/3"], random.Random(3), 2, CASES)
 
 
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 @pytest.mark.slow
 @pytest.mark.parametrize("shards", [["1/4", "2/4", "3/4", "4/4"], ["", ""]], ids=["array", "two"])
 def test_many_kills_of_drivers_at_once(tmp_path, shards):
@@ -304,7 +324,7 @@ measure:
 """
 
 
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 @pytest.mark.slow
 def test_real_chunks_that_are_killed(tmp_path):
     """No stand-in: the table as a file is that of an undisturbed sweep, byte for byte, and every result is whole."""
@@ -333,9 +353,7 @@ def test_real_chunks_that_are_killed(tmp_path):
     assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["claims", "ledger", "plan.json.gz", "results"]
 
 
-
-
-@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='kill -9, and the children of a process')
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 @pytest.mark.slow
 @pytest.mark.parametrize("wire", ["", "fetch+"], ids=["shared", "fetched"])
 def test_many_kills_around_a_cluster(tmp_path, wire):

@@ -75,8 +75,13 @@ def folder(tmp_path_factory):
 
 def request(folder, output, name="swing", worlds=5, sets=(), **more):
     channels = "[state, energy, reactions]"
-    own = (f"run.duration={N_FRAMES * EVERY}", f"output.every={EVERY}", f"output.channels={channels}",
-           f"batch.worlds={worlds}", *sets)  # fmt: skip
+    own = (
+        f"run.duration={N_FRAMES * EVERY}",
+        f"output.every={EVERY}",
+        f"output.channels={channels}",
+        f"batch.worlds={worlds}",
+        *sets,
+    )
     vary = (Override("--vary", VARY[name]),) if worlds > 1 else ()
     return pipeline.Request(folder / f"{name}.yaml", output, (*vary, *own), device="cpu", **more)
 
@@ -106,8 +111,11 @@ def same(path, whole):
     assert not differing(committed(path), committed(whole))
 
 
-KINDS = [("mixed", ()), ("swing", ("solver.precision=float32",)),
-         *(pytest.param("loop", one, marks=pytest.mark.slow) for one in ((), ("solver.integrator=implicit",)))]
+KINDS = [
+    ("mixed", ()),
+    ("swing", ("solver.precision=float32",)),
+    *(pytest.param("loop", one, marks=pytest.mark.slow) for one in ((), ("solver.integrator=implicit",))),
+]
 
 
 @pytest.mark.parametrize(("name", "sets"), KINDS)
@@ -309,18 +317,30 @@ def test_what_is_read_from_a_checkpoint_is_not_trusted(tmp_path):
 
 
 # The command line as it is, but committing as often as its chunks allow.
-OFTEN = ("from simcli.records.writing import recorder_thread, writer\n"
-         "writer.PATIENCE_S, recorder_thread.MOST_OF_THREAD = 0.0, MOST\nfrom simcli.cli import main\nmain()\n")
+OFTEN = (
+    "from simcli.records.writing import recorder_thread, writer\n"
+    "writer.PATIENCE_S, recorder_thread.MOST_OF_THREAD = 0.0, MOST\nfrom simcli.cli import main\nmain()\n"
+)
 MANY = 12_000
-WORDS = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.duration={MANY / 10}", "-q",
-         "--set", "output.every=0.1"]  # fmt: skip
+WORDS = [
+    "--worlds",
+    "3",
+    "--vary",
+    "joints.pin.q=linspace(1, 2)",
+    "--set",
+    f"run.duration={MANY / 10}",
+    "-q",
+    "--set",
+    "output.every=0.1",
+]
 
 
 def begin(folder, path, *more, has_thread=False):
     code = OFTEN.replace("MOST\n", "1e12\n" if has_thread else "0\n")
     words = ["run", folder / "swing.yaml", "-o", path, *WORDS, "--checkpoint-every", "0", *more]
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stderr=subprocess.PIPE, text=True,
-                            env=environment())  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)], stderr=subprocess.PIPE, text=True, env=environment()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -350,8 +370,9 @@ def wait_for(path, process, part):
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_killed_again_and_again_it_ends_with_the_same_bytes(folder, tmp_path, uninterrupted):
     path = tmp_path / "cut.h5"
-    for k, (part, victims) in enumerate(((0.1, ["run"]), (0.3, ["recorder"]), (0.5, ["run", "recorder"]), (0.6, ["run"]),
-                                          (0.7, ["thread"]))):  # fmt: skip
+    for k, (part, victims) in enumerate(
+        ((0.1, ["run"]), (0.3, ["recorder"]), (0.5, ["run", "recorder"]), (0.6, ["run"]), (0.7, ["thread"]))
+    ):
         process = begin(folder, path, *(["--resume"] if k else []), has_thread=victims == ["thread"])
         wait_for(path, process, part)
         numbers = {"run": process.pid, "thread": process.pid}
@@ -380,8 +401,13 @@ def command(capsys):
 
 def test_options_that_contradict_or_mean_nothing(folder, command):
     scene = folder / "swing.yaml"
-    for words in (["--resume", "--force"], ["--resume", "--restart"], ["--checkpoint-every", "soon"],
-                  ["--checkpoint-every", "-1"], ["--checkpoint-every", "3 kg"]):  # fmt: skip
+    for words in (
+        ["--resume", "--force"],
+        ["--resume", "--restart"],
+        ["--checkpoint-every", "soon"],
+        ["--checkpoint-every", "-1"],
+        ["--checkpoint-every", "3 kg"],
+    ):
         done = command("run", scene, *words)
         assert done.returncode == Exit.USAGE
         assert words[0] in done.stderr

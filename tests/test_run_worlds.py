@@ -49,8 +49,13 @@ def run(tmp_path_factory):
     def outcome(solver, worlds=None, *sets):
         key = (solver, worlds, sets)
         if key not in made:
-            asked = pipeline.Request(folder / "swing.yaml", folder / f"{len(made)}.h5",
-                                     (VARY, f"solver.type={solver}", *sets), "cpu", worlds=worlds)  # fmt: skip
+            asked = pipeline.Request(
+                folder / "swing.yaml",
+                folder / f"{len(made)}.h5",
+                (VARY, f"solver.type={solver}", *sets),
+                "cpu",
+                worlds=worlds,
+            )
             made[key] = pipeline.execute(pipeline.prepare(asked))
         return made[key]
 
@@ -143,8 +148,10 @@ def test_tables_take_a_number_that_varies_alone(solver, number, inertia, tmp_pat
 VALUES = {
     "bodies.arm.mass": (0.9, 1.7),
     "bodies.hand.inertia.diag[1]": (0.028, 0.035),
-    "bodies.arm.inertia.full": ([[0.11, 0.01, 0], [0.01, 0.12, 0.005], [0, 0.005, 0.06]],
-                                [[0.12, 0.0, 0], [0.0, 0.13, 0.0], [0, 0.0, 0.07]]),
+    "bodies.arm.inertia.full": (
+        [[0.11, 0.01, 0], [0.01, 0.12, 0.005], [0, 0.005, 0.06]],
+        [[0.12, 0.0, 0], [0.0, 0.13, 0.0], [0, 0.0, 0.07]],
+    ),
     "bodies.cart.com": ([0.05, 0.02, -0.03], [0.01, -0.1, 0.0]),
     "bodies.hand.points.tip[2]": (-0.25, -0.1),
     "bodies.probe.velocity.angular": ([1.0, 0.0, 2.0], [0.0, -2.0, 0.5]),
@@ -165,12 +172,18 @@ VALUES = {
     "joints.rail.q": (-0.15, 0.05),
     "joints.wrist.qd": (-2.0, 3.0),
     "joints.shoulder.qd[1]": (0.0, -1.5),
-}  # fmt: skip
+}
 APART = ("world.gravity[2]", "bodies.arm.inertia.full")  # meet another path of the table in the same number
 TOGETHER = tuple(path for path in VALUES if path not in APART)
 # Alone each is a kernel of its own, because what varies is loaded differently: one of each room of the model.
-ALONE = ("bodies.arm.mass", "joints.rail.axis", "joints.rail.drive.stiffness", "world.gravity[2]", "params.k",
-         "joints.rail.q")  # fmt: skip
+ALONE = (
+    "bodies.arm.mass",
+    "joints.rail.axis",
+    "joints.rail.drive.stiffness",
+    "world.gravity[2]",
+    "params.k",
+    "joints.rail.q",
+)
 SHORT = ["--set", "run.duration=0.02", "--set", "output.channels=[state, energy]", "-q"]
 
 
@@ -241,8 +254,12 @@ def test_params_hold_what_was_varied(runs):
 def test_draws_have_the_statistics_that_were_asked_for(scene_of_batch, tmp_path):
     """Bounds are five standard errors: a right generator fails once in a million seeds, and the seed is fixed."""
     n = 400
-    draws = {"joints.rail.q": "uniform(-0.2, 0.4)", "joints.rail.qd": "normal(1.0, 0.5)",
-             "joints.wrist.qd": "log_uniform(0.1, 10)", "joints.wrist.q": "linspace(0, 1)"}  # fmt: skip
+    draws = {
+        "joints.rail.q": "uniform(-0.2, 0.4)",
+        "joints.rail.qd": "normal(1.0, 0.5)",
+        "joints.wrist.qd": "log_uniform(0.1, 10)",
+        "joints.wrist.q": "linspace(0, 1)",
+    }
     words = [
         "run",
         scene_of_batch,
@@ -297,8 +314,21 @@ def torques(mild, bad):
 
 
 def words(scene, name, bad, *more, bound=FAULTS["too fast"][1], precision="float64"):
-    return ["run", scene, "-o", f"{name}.h5", "--worlds", N_WORLDS, "--precision", precision,
-            "--set", torques(0.1, bad), "--set", f"solver.max_velocity={bound}", *more]  # fmt: skip
+    return [
+        "run",
+        scene,
+        "-o",
+        f"{name}.h5",
+        "--worlds",
+        N_WORLDS,
+        "--precision",
+        precision,
+        "--set",
+        torques(0.1, bad),
+        "--set",
+        f"solver.max_velocity={bound}",
+        *more,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -315,9 +345,14 @@ def precision(request):
 
 # Every lane of a pack once, and one of the rest, by the fault that is found in time; the other way to fail in two places.
 QUICK = {"too fast": (0, 1, 2, 3, 8), "not finite": (1, 8)}
-every_case = pytest.mark.parametrize(("fault", "world"), [
-    (fault, world) if world in QUICK[fault] else pytest.param(fault, world, marks=pytest.mark.slow)
-    for fault in FAULTS for world in range(N_WORLDS)])  # fmt: skip
+every_case = pytest.mark.parametrize(
+    ("fault", "world"),
+    [
+        (fault, world) if world in QUICK[fault] else pytest.param(fault, world, marks=pytest.mark.slow)
+        for fault in FAULTS
+        for world in range(N_WORLDS)
+    ],
+)
 
 
 @pytest.fixture(scope="module")
@@ -329,8 +364,11 @@ def series(scene_of_isolation, precision, tmp_path_factory, request):
     commands = []
     for fault, (torque, bound, _, _) in FAULTS.items():
         commands.append(words(scene_of_isolation, f"good {fault}", {}, "-q", bound=bound, precision=precision))
-        commands += [words(scene_of_isolation, f"{fault} {world}", {world: torque}, "-q", bound=bound, precision=precision)
-                     for one, world in cases if one == fault]  # fmt: skip
+        commands += [
+            words(scene_of_isolation, f"{fault} {world}", {world: torque}, "-q", bound=bound, precision=precision)
+            for one, world in cases
+            if one == fault
+        ]
     results = dict(zip((command[3] for command in commands), run_many(commands, folder), strict=True))
     good = {fault: (*results[f"good {fault}.h5"], committed(folder / f"good {fault}.h5")) for fault in FAULTS}
     assert [code for code, _, _ in good.values()] == [Exit.OK] * len(FAULTS)
@@ -391,11 +429,13 @@ def others(scene_of_isolation, tmp_path_factory):
     stop = "run.stop_when={quantity: joint_q, joint: elbow, above: 0.55}"
     mild = ({2: 20.0, 3: -20.0}, "-q", "--duration", 0.2)
     asked = {
-        "batch": ({6: STRONG}, "-q"), "alone": ({6: STRONG}, "--world", 6, "--json"),
+        "batch": ({6: STRONG}, "-q"),
+        "alone": ({6: STRONG}, "--world", 6, "--json"),
         "three": ({1: 2000, 4: 4000, 7: 3000},),
         "halted": ({5: STRONG}, "--json", "--on-failure", "stop", "--duration", 1000),
-        "free": mild, "stopped": (*mild, "--set", stop),
-    }  # fmt: skip
+        "free": mild,
+        "stopped": (*mild, "--set", stop),
+    }
     results = run_many([words(scene_of_isolation, name, *more) for name, more in asked.items()], folder)
     return folder, dict(zip(asked, results, strict=True))
 
@@ -433,8 +473,14 @@ def test_summary_and_json_name_world_step_time_joint_body_and_code(scene_of_isol
     rows = committed(tmp_path / "a.h5")
     (failure,) = document["failures"]
     joint = int(rows["events/joint"][0])
-    wanted = {"world": 5, "step": int(rows["events/step"][0]), "time": float(rows["events/time"][0]), "code": "SC602",
-              "body": ("upper", "lower")[joint], "joint": ("pin", "elbow")[joint]}  # fmt: skip
+    wanted = {
+        "world": 5,
+        "step": int(rows["events/step"][0]),
+        "time": float(rows["events/time"][0]),
+        "code": "SC602",
+        "body": ("upper", "lower")[joint],
+        "joint": ("pin", "elbow")[joint],
+    }
     assert {key: failure[key] for key in wanted} == wanted
     assert document["status"] == "done"
     line = next(line for line in done.stderr.splitlines() if "SC602" in line)

@@ -54,8 +54,11 @@ def faults(folder, text, more=TABLE, sets=()):
 
 
 def test_headers_are_paths_with_units(tmp_path):
-    got = worlds(tmp_path, "params.l [mm],joints.pin.damping,instances.left.params.s,world.gravity[2] [m/s^2]\n"
-                           "400,0.25,2,-9.81\n # a comment\n\n500.5,1e-1,3,-1.62\n")  # fmt: skip
+    got = worlds(
+        tmp_path,
+        "params.l [mm],joints.pin.damping,instances.left.params.s,world.gravity[2] [m/s^2]\n"
+        "400,0.25,2,-9.81\n # a comment\n\n500.5,1e-1,3,-1.62\n",
+    )
     assert list(got[0]) == ["params.l", "joints.pin.damping", "instances.left.params.s", "world.gravity[2]"]
     assert [world["params.l"] for world in got] == [400 * 1e-3, 500.5 * 1e-3]
     assert [world["world.gravity[2]"] for world in got] == [-9.81, -1.62]
@@ -63,20 +66,33 @@ def test_headers_are_paths_with_units(tmp_path):
     assert model.bodies.mass[:, model.bodies.name.index("left/b")].tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("text", [
-    "length [mm],k,note\n400,10,\"a, b\"\n500,12.5,x\n",
-    "\ufefflength [mm];k [N/mm];;\n400;10;;\n500;12.5;\n",
-    "k [N/mm]\tlength[mm]\n10\t400\n 12.5 \t500\n",
-    "\"length [mm]\",\"k [N/mm]\"\r\n\"400\",10\r\n500,+1.25E1\r\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        'length [mm],k,note\n400,10,"a, b"\n500,12.5,x\n',
+        "\ufefflength [mm];k [N/mm];;\n400;10;;\n500;12.5;\n",
+        "k [N/mm]\tlength[mm]\n10\t400\n 12.5 \t500\n",
+        '"length [mm]","k [N/mm]"\r\n"400",10\r\n500,+1.25E1\r\n',
+    ],
+)
 def test_columns_are_named(tmp_path, text):
     got = worlds(tmp_path, text, NAMED)
     assert [(world["params.l"], world["params.k"]) for world in got] == [(0.4, 10000.0), (0.5, 12500.0)]
 
 
-HEADERS = {"k": ("k", ""), "k [N/mm]": ("k", "N/mm"), "k[N/mm]": ("k", "N/mm"), "a.com[0]": ("a.com[0]", ""),
-           "a.com[0] [m]": ("a.com[0]", "m"), "a.com[0][mm]": ("a.com[0]", "mm"), "mu [1]": ("mu", "1"), "[m]": ("[m]", ""),
-           "x []": ("x", ""), " k  [ N ] ": ("k", "N"), "a [b] [c]": ("a [b]", "c")}  # fmt: skip
+HEADERS = {
+    "k": ("k", ""),
+    "k [N/mm]": ("k", "N/mm"),
+    "k[N/mm]": ("k", "N/mm"),
+    "a.com[0]": ("a.com[0]", ""),
+    "a.com[0] [m]": ("a.com[0]", "m"),
+    "a.com[0][mm]": ("a.com[0]", "mm"),
+    "mu [1]": ("mu", "1"),
+    "[m]": ("[m]", ""),
+    "x []": ("x", ""),
+    " k  [ N ] ": ("k", "N"),
+    "a [b] [c]": ("a [b]", "c"),
+}
 
 
 @pytest.mark.parametrize("text", HEADERS)
@@ -86,8 +102,10 @@ def test_grammar_of_headers(text):
 
 
 def test_vectors_are_columns_of_components(tmp_path):
-    got = worlds(tmp_path, "joints.eye.q[0],joints.eye.q[1],joints.eye.q[2],joints.eye.q[3],bodies.a.com[1] [cm]\n"
-                           "0,0,0,1,5\n1,0,0,0,6\n")  # fmt: skip
+    got = worlds(
+        tmp_path,
+        "joints.eye.q[0],joints.eye.q[1],joints.eye.q[2],joints.eye.q[3],bodies.a.com[1] [cm]\n0,0,0,1,5\n1,0,0,0,6\n",
+    )
     assert [world["joints.eye.q"] for world in got] == [[0, 0, 0, 1], [1, 0, 0, 0]]
     assert [world["bodies.a.com[1]"] for world in got] == [0.05, 0.06]
     gravity = worlds(tmp_path, "world.gravity[1],world.gravity[0],world.gravity[2]\n1,2,3\n")
@@ -194,7 +212,7 @@ BROKEN = {
     "a seed too large": ("params.l,seed\n1,18446744073709551616\n", 2, 3, "64 bits", ""),
     "a value that makes no scene": ("bodies.a.mass\n1\n-1\n2\n", 3, 1, "with bodies.a.mass = -1", ""),
     "an endless header": ("params.l," + "x" * 5000 + "\n1,2\n", 1, 10, "5000 characters", ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -224,7 +242,7 @@ COLUMNS = {
     "a list": ("[length]", "is a list", "{length: params.l}", "[length"),
     "none": ("{}", "empty", "leave it out", "{}"),
     "a column twice": ('{length: params.l, "length [mm]": params.k}', "taken twice", "keep one", '"length'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -337,21 +355,32 @@ def parquet(folder, columns, units=None, name="t.csv"):
     from pyarrow import parquet as pq
 
     arrays = [pa.array(values) for values in columns.values()]
-    fields = [pa.field(key, array.type, metadata={"unit": (units or {}).get(key, "")})
-              for key, array in zip(columns, arrays, strict=True)]  # fmt: skip
+    fields = [
+        pa.field(key, array.type, metadata={"unit": (units or {}).get(key, "")})
+        for key, array in zip(columns, arrays, strict=True)
+    ]
     pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), folder / name)
     return (folder / name).read_bytes()
 
 
 def test_parquet_is_read_like_csv(tmp_path):
-    data = parquet(tmp_path, {"params.l": np.array([400.0, 500.5]), "joints.pin.damping": [1, 2],
-                              "world.gravity[2] [cm/s^2]": np.array([-981, -162], np.float32), "status": ["ok", "ok"],
-                              "seed": np.array([2**64 - 1, 1], np.uint64)}, {"params.l": "mm"})  # fmt: skip
+    data = parquet(
+        tmp_path,
+        {
+            "params.l": np.array([400.0, 500.5]),
+            "joints.pin.damping": [1, 2],
+            "world.gravity[2] [cm/s^2]": np.array([-981, -162], np.float32),
+            "status": ["ok", "ok"],
+            "seed": np.array([2**64 - 1, 1], np.uint64),
+        },
+        {"params.l": "mm"},
+    )
     doc = document(tmp_path, data)
     spec = resolve(doc)
     assert world_values(spec) == [
         {"params.l": 400.0 * 1e-3, "joints.pin.damping": 1.0, "world.gravity[2]": -981 * 0.01},
-        {"params.l": 500.5 * 1e-3, "joints.pin.damping": 2.0, "world.gravity[2]": -162 * 0.01}]  # fmt: skip
+        {"params.l": 500.5 * 1e-3, "joints.pin.damping": 2.0, "world.gravity[2]": -162 * 0.01},
+    ]
     assert world_seeds(spec) == [2**64 - 1, 1]
 
 
@@ -365,7 +394,7 @@ PARQUETS = {
     "negative seeds": ({"params.l": [1.0], "seed": [-1]}, "damaged"),
     "a path nowhere": ({"params.x": [1.0]}, "no such key"),
     "another kind": ({"bodies.a.mass [m]": [1.0]}, "is a length, but a mass"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PARQUETS)
@@ -395,16 +424,19 @@ def test_any_bytes_are_a_table_or_a_fault(tmp_path, data):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=8), min_size=1, max_size=5),
-       st.sampled_from(SEPARATORS))
+@given(
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=8), min_size=1, max_size=5),
+    st.sampled_from(SEPARATORS),
+)
 def test_cells_are_those_of_python(texts, separator):
     import csv
     import io
 
     stream = io.StringIO()
     csv.writer(stream, delimiter=separator, quoting=csv.QUOTE_ALL).writerow(texts)
-    assert [cell.text for cell in table_cells(stream.getvalue().rstrip("\r\n"),
-                                              separator)] == [text.strip() for text in texts]  # fmt: skip
+    assert [cell.text for cell in table_cells(stream.getvalue().rstrip("\r\n"), separator)] == [
+        text.strip() for text in texts
+    ]
 
 
 @settings(max_examples=200, deadline=None)

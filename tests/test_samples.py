@@ -23,11 +23,18 @@ from simcli.spec.values import sobol
 
 # Of each way one spelling, that is good for two worlds.
 WAYS = {
-    "uniform": "uniform(1, 2)", "normal": "normal(1, 0.1)", "log_uniform": "log_uniform(0.1, 10)",
-    "linspace": "linspace(1, 2)", "list": "list(1, 2)", "sobol": "sobol(1, 2)", "grid": "1, 2", "zip": "zip(1, 2)",
+    "uniform": "uniform(1, 2)",
+    "normal": "normal(1, 0.1)",
+    "log_uniform": "log_uniform(0.1, 10)",
+    "linspace": "linspace(1, 2)",
+    "list": "list(1, 2)",
+    "sobol": "sobol(1, 2)",
+    "grid": "1, 2",
+    "zip": "zip(1, 2)",
     "lhs": "lhs(1, 2, strata=8)",
-    "scrambled_sobol": "scrambled_sobol(1, 2)", "choice": "choice(1, 2, 5, weights=[1, 2, 1])",
-}  # fmt: skip
+    "scrambled_sobol": "scrambled_sobol(1, 2)",
+    "choice": "choice(1, 2, 5, weights=[1, 2, 1])",
+}
 UNBOUND = [kind for kind in WAYS if kind not in ("list", "linspace", "grid", "zip")]  # draws without an end
 DRAWN = [kind for kind in UNBOUND if kind != "choice"]
 
@@ -154,6 +161,7 @@ def test_scrambling_is_no_shift():
 
 def test_scrambled_points_integrate_better_than_shifted_ones():
     """The error of a smooth integral falls like n^-3/2 over the seeds, as Owen (1997) has it; of a shift like n^-1."""
+
     def error(n, scrambled):
         means = []
         for seed in range(40):
@@ -186,8 +194,15 @@ def test_latin_hypercube_without_strata_is_one_of_its_worlds(tmp_path):
     table = np.array([list(world.values()) for world in got])
     for one in table.T:
         assert sorted((one * 50).astype(int)) == list(range(50))
-    assert (table == np.array([list(world.values()) for world in values(tmp_path, *(f"params.{name}=lhs(0, 1, strata=50)"
-            for name in "acde"), worlds=50)])).all()  # fmt: skip
+    assert (
+        table
+        == np.array(
+            [
+                list(world.values())
+                for world in values(tmp_path, *(f"params.{name}=lhs(0, 1, strata=50)" for name in "acde"), worlds=50)
+            ]
+        )
+    ).all()
     # As even as SciPy's, not more, not less: the discrepancies of ten of theirs are around ours.
     theirs = [qmc.discrepancy(qmc.LatinHypercube(4, seed=k).random(50)) for k in range(10)]
     assert 0.5 * min(theirs) < qmc.discrepancy(table) < 2 * max(theirs)
@@ -215,8 +230,14 @@ def test_choice(tmp_path):
 
 
 def test_zips_are_one_grid(tmp_path):
-    got = values(tmp_path, "params.a=zip(1, 2, 3)", "params.d=7,8", "params.c=zip(10 cm, 20 cm, 30 cm)",
-                 "params.e=uniform(0, 1)", worlds=2)  # fmt: skip
+    got = values(
+        tmp_path,
+        "params.a=zip(1, 2, 3)",
+        "params.d=7,8",
+        "params.c=zip(10 cm, 20 cm, 30 cm)",
+        "params.e=uniform(0, 1)",
+        worlds=2,
+    )
     assert len(got) == 3 * 2 * 2
     assert [(world["params.a"], world["params.d"]) for world in got[::2]] == [(1, 7), (1, 8), (2, 7), (2, 8), (3, 7), (3, 8)]
     assert [world["params.c"] for world in got] == pytest.approx([0.1] * 4 + [0.2] * 4 + [0.3] * 4)
@@ -321,19 +342,43 @@ TOGETHER = {
     "a path nowhere beside a good one": ("SC303", "params.a=zip(1, 2)", "params.x=zip(1, 2)", "no such key"),
     "zips of two lengths": ("SC322", "params.a=zip(1, 2)", "params.d=zip(1, 2, 3)", "params.a"),
     "one dimension": ("SC322", "params.a=sobol(0, 1, dimension=1)", "params.d=sobol(0, 1)", "dimension 1"),
-    "said twice": ("SC322", "params.a=normal(1, 1, correlation={params.d: 0.5})",
-                   "params.d=normal(1, 1, correlation={params.a: 0.4})", "twice"),
-    "a partner that is no normal": ("SC322", "params.a=normal(1, 1, correlation={params.d: 0.5})", "params.d=uniform(0, 1)",
-                                    "no normal"),
-    "a partner that is cut": ("SC322", "params.a=normal(1, 1, correlation={params.d: 0.5})", "params.d=normal(1, 1, low=0)",
-                              "bounds"),
-    "a covariance too large": ("SC322", "params.a=normal(1, 1, covariance={params.d: 2.5})", "params.d=normal(1, 2)",
-                               "larger"),
-    "a covariance of a fixed number": ("SC322", "params.a=normal(1, 0, covariance={params.d: 1})", "params.d=normal(1, 2)",
-                                       "larger"),
-    "a covariance in other units": ("SC213", "params.b=normal(1 kg, 1 kg, covariance={params.c: 0.1 kg})",
-                                    "params.c=normal(1 m, 1 m)", "product"),
-}  # fmt: skip
+    "said twice": (
+        "SC322",
+        "params.a=normal(1, 1, correlation={params.d: 0.5})",
+        "params.d=normal(1, 1, correlation={params.a: 0.4})",
+        "twice",
+    ),
+    "a partner that is no normal": (
+        "SC322",
+        "params.a=normal(1, 1, correlation={params.d: 0.5})",
+        "params.d=uniform(0, 1)",
+        "no normal",
+    ),
+    "a partner that is cut": (
+        "SC322",
+        "params.a=normal(1, 1, correlation={params.d: 0.5})",
+        "params.d=normal(1, 1, low=0)",
+        "bounds",
+    ),
+    "a covariance too large": (
+        "SC322",
+        "params.a=normal(1, 1, covariance={params.d: 2.5})",
+        "params.d=normal(1, 2)",
+        "larger",
+    ),
+    "a covariance of a fixed number": (
+        "SC322",
+        "params.a=normal(1, 0, covariance={params.d: 1})",
+        "params.d=normal(1, 2)",
+        "larger",
+    ),
+    "a covariance in other units": (
+        "SC213",
+        "params.b=normal(1 kg, 1 kg, covariance={params.c: 0.1 kg})",
+        "params.c=normal(1 m, 1 m)",
+        "product",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", TOGETHER)
@@ -348,8 +393,11 @@ def test_what_does_not_go_together(tmp_path, name):
 
 
 def test_correlations_that_cannot_be(tmp_path):
-    words = ["params.a=normal(1, 1, correlation={params.d: 0.9, params.e: 0.9})", "params.d=normal(1, 1)",
-             "params.e=normal(1, 1, correlation={params.d: -0.9})"]  # fmt: skip
+    words = [
+        "params.a=normal(1, 1, correlation={params.d: 0.9, params.e: 0.9})",
+        "params.d=normal(1, 1)",
+        "params.e=normal(1, 1, correlation={params.d: -0.9})",
+    ]
     found = fault(tmp_path, *words)
     assert found.code == "SC322"
     assert "`params.a`, `params.d`, `params.e`" in found.message
@@ -438,8 +486,11 @@ def test_bounds_far_away_change_next_to_nothing(tmp_path):
 
 MEANS, DEVIATIONS = np.array([1.0, 2.0, 0.1]), np.array([0.1, 0.3, 0.02])
 CORRELATION = np.array([[1, 0.8, -0.3], [0.8, 1, 0.1], [-0.3, 0.1, 1]])
-NORMALS = ["params.a=normal(1, 0.1, correlation={params.b: 0.8, params.c: -0.3})", "params.b=normal(2 kg, 0.3 kg)",
-           "params.c=normal(10 cm, 2 cm, correlation={params.b: 0.1})"]  # fmt: skip
+NORMALS = [
+    "params.a=normal(1, 0.1, correlation={params.b: 0.8, params.c: -0.3})",
+    "params.b=normal(2 kg, 0.3 kg)",
+    "params.c=normal(10 cm, 2 cm, correlation={params.b: 0.1})",
+]
 
 
 def test_correlated_normals(tmp_path):
@@ -463,7 +514,8 @@ def test_correlated_normals_do_not_depend_on_order_number_or_others(tmp_path):
     first = values(tmp_path, *NORMALS, worlds=9)
     for order in itertools.permutations(NORMALS):
         assert [dict(sorted(world.items())) for world in values(tmp_path, *order, worlds=9)] == [
-            dict(sorted(world.items())) for world in first]  # fmt: skip
+            dict(sorted(world.items())) for world in first
+        ]
     more = values(tmp_path, *NORMALS, "params.d=normal(1, 0.1)", worlds=40)
     assert [{key: value for key, value in world.items() if key != "params.d"} for world in more[:9]] == first
     alone = column(tmp_path, "normal(1, 0.1)", 9)

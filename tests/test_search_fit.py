@@ -37,8 +37,15 @@ def run(points):
 
 def log_of(values, sigma=np.nan):
     values = np.asarray(values, float)[:, None]
-    return Log(Path("log.csv"), TIME, np.arange(2, len(TIME) + 2), ("joint.pin.q",), ("rad",), values,
-               np.broadcast_to(sigma, values.shape))  # fmt: skip
+    return Log(
+        Path("log.csv"),
+        TIME,
+        np.arange(2, len(TIME) + 2),
+        ("joint.pin.q",),
+        ("rad",),
+        values,
+        np.broadcast_to(sigma, values.shape),
+    )
 
 
 def numbers(start=(1.0, -0.5, 0.1), low=-np.inf, high=np.inf):
@@ -63,8 +70,16 @@ def test_standard_errors_and_correlation_are_those_of_curve_fit(absolute):
     values = decay(TRUE) + NOISE * rng.standard_normal(len(TIME))
     sigma = NOISE * rng.uniform(0.5, 2.0, len(TIME))[:, None] if absolute else np.nan
     found = fitted(log_of(values, sigma))
-    x, covariance = optimize.curve_fit(lambda t, *p: decay(p, t), TIME, values, p0=(1.0, -0.5, 0.1), absolute_sigma=absolute,
-                                       sigma=sigma[:, 0] if absolute else None, ftol=1e-12, xtol=1e-12)  # fmt: skip
+    x, covariance = optimize.curve_fit(
+        lambda t, *p: decay(p, t),
+        TIME,
+        values,
+        p0=(1.0, -0.5, 0.1),
+        absolute_sigma=absolute,
+        sigma=sigma[:, 0] if absolute else None,
+        ftol=1e-12,
+        xtol=1e-12,
+    )
     np.testing.assert_allclose(found.x, x, rtol=1e-6)
     error = np.sqrt(np.diag(covariance))
     np.testing.assert_allclose(found.statistics.error, error, rtol=1e-5)
@@ -206,10 +221,15 @@ OPENSIM = "run\nversion=1\nnRows=2\nnColumns=5\n{}\nAny words.\nendheader\n{}\n0
 HINGES = ["/jointset/hinge0/turn/value", "/jointset/knee/hinge1/speed"]
 
 
-@pytest.mark.parametrize(("degrees", "names"), [
-    ("inDegrees=yes", HINGES), ("inDegrees = no", HINGES), ("inDegrees=yes", ["hinge0", "joint.hinge1.qd"]),
-    ("indegrees=no", ["hinge0/value", "hinge1/speed"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("degrees", "names"),
+    [
+        ("inDegrees=yes", HINGES),
+        ("inDegrees = no", HINGES),
+        ("inDegrees=yes", ["hinge0", "joint.hinge1.qd"]),
+        ("indegrees=no", ["hinge0/value", "hinge1/speed"]),
+    ],
+)
 @pytest.mark.parametrize("suffix", ["sto", "mot"])
 def test_tables_of_opensim_are_logs(tmp_path, degrees, names, suffix):
     """Angles as the header says; other quantities are in SI either way."""
@@ -255,11 +275,17 @@ def test_sigma_columns_and_options(tmp_path):
     assert read_log(path, MODEL, [f"body.{body}.*"]).labels == (f"body.{body}.position.z",)
 
 
-@pytest.mark.parametrize(("header", "unit", "factor"), [
-    ("contact.link0.force.z [kN]", "N", 1e3), ("distance.link0.ball [mm]", "m", 1e-3), ("energy.total [mJ]", "J", 1e-3),
-    ("joint.hinge0.wrench.tx [mN m]", "N m", 1e-3), ("joint.hinge0.drive_effort [mN m]", "N*m", 1e-3),
-    ("joint.hinge0.drive_power [kW]", "W", 1e3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("header", "unit", "factor"),
+    [
+        ("contact.link0.force.z [kN]", "N", 1e3),
+        ("distance.link0.ball [mm]", "m", 1e-3),
+        ("energy.total [mJ]", "J", 1e-3),
+        ("joint.hinge0.wrench.tx [mN m]", "N m", 1e-3),
+        ("joint.hinge0.drive_effort [mN m]", "N*m", 1e-3),
+        ("joint.hinge0.drive_power [kW]", "W", 1e3),
+    ],
+)
 def test_units_of_what_only_a_run_holds(tmp_path, header, unit, factor):
     log = read_log(written(tmp_path, f"time,{header}\n0,2\n1,3\n"), MODEL)
     np.testing.assert_allclose(log.values[:, 0], [2.0 * factor, 3.0 * factor])
@@ -283,20 +309,23 @@ def test_parquet_says_the_same(tmp_path):
     np.testing.assert_allclose(log.time, csv.time)
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ("time [ms]", "tine", "log.csv:1: there is no column `time`"),
-    ("time [ms]", "time [kg]", "log.csv:1: column `time` is in kg"),
-    ("position.z [mm]", "position.z [deg]", "is in deg, but [m] is expected"),
-    ("position.z", "position", "has 3 components: name one"),
-    (".position.z", ".positon.z", "did you mean"),
-    ("500,nan,", "500,nan", "log.csv:4: 2 cells, but the header names 3"),
-    ("500,nan,", "500,abc,", "log.csv:4: column `joint"),
-    ("500,nan,", "500,inf,", "is not finite"),
-    ("500,nan,", ",1,", "log.csv:4: column `time`: the cell is empty"),
-    ("0,1,2\n\n500,nan,\n1000,3,5e0\n", "", "has a header and no row"),
-    (GOOD, "", "is empty"),
-    ("0,1,2\n\n500,nan,\n1000,3,5e0\n", "0,,\n1,,\n", "no number below the header"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("time [ms]", "tine", "log.csv:1: there is no column `time`"),
+        ("time [ms]", "time [kg]", "log.csv:1: column `time` is in kg"),
+        ("position.z [mm]", "position.z [deg]", "is in deg, but [m] is expected"),
+        ("position.z", "position", "has 3 components: name one"),
+        (".position.z", ".positon.z", "did you mean"),
+        ("500,nan,", "500,nan", "log.csv:4: 2 cells, but the header names 3"),
+        ("500,nan,", "500,abc,", "log.csv:4: column `joint"),
+        ("500,nan,", "500,inf,", "is not finite"),
+        ("500,nan,", ",1,", "log.csv:4: column `time`: the cell is empty"),
+        ("0,1,2\n\n500,nan,\n1000,3,5e0\n", "", "has a header and no row"),
+        (GOOD, "", "is empty"),
+        ("0,1,2\n\n500,nan,\n1000,3,5e0\n", "0,,\n1,,\n", "no number below the header"),
+    ],
+)
 def test_faults_of_a_log_have_their_place(tmp_path, old, new, message):
     assert old in GOOD
     with pytest.raises(FileError) as caught:
@@ -328,18 +357,21 @@ def crossings(f, low, high, target=0.0, is_log=False, n_points=N_POINTS, toleran
     return found
 
 
-@pytest.mark.parametrize(("f", "low", "high", "target", "is_log", "roots"), [
-    (lambda k: np.sqrt(k / 2.0) / (2.0 * np.pi), 100.0, 1e4, 5.0, True, [2.0 * (10.0 * np.pi) ** 2]),
-    (np.sin, 0.5, 20.0, 0.0, False, [np.pi * n for n in range(1, 7)]),
-    (lambda x: x**3 - 2.0 * x, -3.0, 2.0, 0.0, False, [-np.sqrt(2.0), 0.0, np.sqrt(2.0)]),
-    (np.exp, 0.0, 100.0, 1e5, False, [np.log(1e5)]),
-    (lambda x: (x - 1.0) ** 3, 0.0, 2.2, 0.0, False, [1.0]),
-    (lambda x: np.cbrt(x - np.pi), 0.5, 20.0, 0.0, False, [np.pi]),
-    (lambda x: np.sign(x - 1.3) * np.sqrt(np.abs(x - 1.3)), 0.5, 20.0, 0.0, False, [1.3]),
-    (lambda x: x, -1.0, 1.0, 0.0, False, [0.0]),
-    (lambda x: x, 1.0, 2.0, 1.0, False, [1.0]),
-    (lambda x: x, 1.0, 2.0, 2.0, False, [2.0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("f", "low", "high", "target", "is_log", "roots"),
+    [
+        (lambda k: np.sqrt(k / 2.0) / (2.0 * np.pi), 100.0, 1e4, 5.0, True, [2.0 * (10.0 * np.pi) ** 2]),
+        (np.sin, 0.5, 20.0, 0.0, False, [np.pi * n for n in range(1, 7)]),
+        (lambda x: x**3 - 2.0 * x, -3.0, 2.0, 0.0, False, [-np.sqrt(2.0), 0.0, np.sqrt(2.0)]),
+        (np.exp, 0.0, 100.0, 1e5, False, [np.log(1e5)]),
+        (lambda x: (x - 1.0) ** 3, 0.0, 2.2, 0.0, False, [1.0]),
+        (lambda x: np.cbrt(x - np.pi), 0.5, 20.0, 0.0, False, [np.pi]),
+        (lambda x: np.sign(x - 1.3) * np.sqrt(np.abs(x - 1.3)), 0.5, 20.0, 0.0, False, [1.3]),
+        (lambda x: x, -1.0, 1.0, 0.0, False, [0.0]),
+        (lambda x: x, 1.0, 2.0, 1.0, False, [1.0]),
+        (lambda x: x, 1.0, 2.0, 2.0, False, [2.0]),
+    ],
+)
 def test_all_roots_are_found(f, low, high, target, is_log, roots):
     found = crossings(f, low, high, target, is_log)
     assert not found.jumps
@@ -354,11 +386,14 @@ def test_smooth_functions_need_few_rounds():
     assert crossings(lambda x: np.exp(x) - 1e5, 0.0, 100.0).rounds <= 6
 
 
-@pytest.mark.parametrize(("f", "place"), [
-    (lambda x: np.where(x > 3.0, 1.0, -1.0) + 0.01 * x, 3.0),
-    (lambda x: 1.0 / (x - np.pi), np.pi),
-    (lambda x: np.where(x > np.e, 1e-3, -1.0), np.e),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("f", "place"),
+    [
+        (lambda x: np.where(x > 3.0, 1.0, -1.0) + 0.01 * x, 3.0),
+        (lambda x: 1.0 / (x - np.pi), np.pi),
+        (lambda x: np.where(x > np.e, 1e-3, -1.0), np.e),
+    ],
+)
 def test_jumps_are_no_roots(f, place):
     found = crossings(f, 0.5, 20.0)
     assert not found.roots

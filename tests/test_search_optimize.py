@@ -191,8 +191,21 @@ KILLED_AT = (2, 4)  # lines of the ledger, the head among them
 def test_kills_lose_nothing(tmp_path):
     scene, kept = tmp_path / "block.yaml", tmp_path / "kept"
     scene.write_text(BLOCK)
-    words = ["optimize", scene, "--vary", "forces.spring.stiffness=10..200", "--vary", "joints.rail.q=0.1..0.3",
-             "--minimize", "measure.peak", "--population", 4, "--generations", GENERATIONS, "--json"]  # fmt: skip
+    words = [
+        "optimize",
+        scene,
+        "--vary",
+        "forces.spring.stiffness=10..200",
+        "--vary",
+        "joints.rail.q=0.1..0.3",
+        "--minimize",
+        "measure.peak",
+        "--population",
+        4,
+        "--generations",
+        GENERATIONS,
+        "--json",
+    ]
     for n_lines in KILLED_AT:
         process = start(*words, "-o", kept)
         end = time.monotonic() + TIMEOUT

@@ -74,9 +74,18 @@ def test_lists_unite_regexes_match_whole_names_and_integers_are_places():
 
 @pytest.mark.parametrize(
     ("pattern", "error"),
-    [([1, 1], ValueError), ([2, 1], ValueError), ([True], ValueError), ([0, "arm"], ValueError), (3, ValueError),
-     (None, ValueError), ([1.0], ValueError), ([8], KeyError), ([-1], KeyError)],
-)  # fmt: skip
+    [
+        ([1, 1], ValueError),
+        ([2, 1], ValueError),
+        ([True], ValueError),
+        ([0, "arm"], ValueError),
+        (3, ValueError),
+        (None, ValueError),
+        ([1.0], ValueError),
+        ([8], KeyError),
+        ([-1], KeyError),
+    ],
+)
 def test_what_is_no_pattern_is_refused(pattern, error):
     with pytest.raises(error):
         matching(NAMES, pattern)
@@ -243,7 +252,8 @@ def test_run_select_cuts_the_file_as_the_scene_does(tmp_path):
         assert done.returncode == Exit.OK, done.stderr
     with package.open(tmp_path / "0.h5") as whole, package.open(tmp_path / "4.h5") as cut:
         assert cut.joints == tuple(f"row/1-0-0/{n}" for n in ("shoulder", "elbow")) + tuple(
-            f"fleet/{k}-0-0/{n}" for k in range(2) for n in ("lift", "gimbal"))  # fmt: skip
+            f"fleet/{k}-0-0/{n}" for k in range(2) for n in ("lift", "gimbal")
+        )
         assert cut.bodies == ("row/1-0-0/upper", "row/1-0-0/fore")
         for name in cut.joints:
             assert np.array_equal(cut.joint(name).qdd[...], whole.joint(name).qdd[...])
@@ -319,8 +329,9 @@ def test_both_spellings_stop_alike(word, joint, component):
     name = f"joint.{joint}.{WATCHED[word]}"
     old, new = document(f"quantity: {word}, joint: {joint}, {more}"), document(f"quantity: {name}, {more}")
     (spec_old, told), (spec_new, quiet) = found(old), found(new)
-    before, after = (measures_of({}, build(spec, text), 1e-3, spec.run.stop_when)
-                     for spec, text in ((spec_old, old), (spec_new, new)))  # fmt: skip
+    before, after = (
+        measures_of({}, build(spec, text), 1e-3, spec.run.stop_when) for spec, text in ((spec_old, old), (spec_new, new))
+    )
     assert before == after
     assert (after.stops, after.part, after.stop) == (1, [component], name)
     assert quiet == []

@@ -36,8 +36,15 @@ measure: {{peak: {{max: sensor.white.gyro}}, spread: {{std: sensor.dense.velocim
 output: {{every: {DT}, channels: [state], quantities: [sensor.white.gyro, sensor.dense.velocimeter, sensor.drift.gyro,
   sensor.clean.position, sensor.late.position, sensor.slow.orientation, sensor.clear.orientation]}}
 """
-NAMES = ("white.gyro", "dense.velocimeter", "drift.gyro", "clean.position", "late.position", "slow.orientation",
-         "clear.orientation")  # fmt: skip
+NAMES = (
+    "white.gyro",
+    "dense.velocimeter",
+    "drift.gyro",
+    "clean.position",
+    "late.position",
+    "slow.orientation",
+    "clear.orientation",
+)
 RARE = 1e-6  # of what chance may give beyond the bounds, once and for all: the seed stands in the scene
 
 
@@ -153,13 +160,22 @@ solver: {type: generalized, dt: 1.0e-3}
 """
 
 
-@pytest.mark.parametrize(("line", "old", "new", "code"), [
-    (4, "rate: 100", "rate: 300", "SC407"), (4, "delay: 0.002", "delay: 0.0025", "SC407"),
-    (4, "delay: 0.002", "delay: 20", "SC205"), (4, "delay: 0.002", "delay: 1e308", "SC205"),
-    (4, "rate: 100", "rate: 1e-8", "SC231"), (4, "rate: 100", "rate: 5e-324", "SC231"),
-    (4, "sigma: 1", "sigma: -1", "SC231"), (4, "gyro", "orientation", "SC207"), (4, "gyro", "[gyro, position]", "SC207"),
-    (5, "delay: 0.01", "sigma: 0.01", "SC207"), (4, "rate: 100", "rate: 5000", "SC407"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "old", "new", "code"),
+    [
+        (4, "rate: 100", "rate: 300", "SC407"),
+        (4, "delay: 0.002", "delay: 0.0025", "SC407"),
+        (4, "delay: 0.002", "delay: 20", "SC205"),
+        (4, "delay: 0.002", "delay: 1e308", "SC205"),
+        (4, "rate: 100", "rate: 1e-8", "SC231"),
+        (4, "rate: 100", "rate: 5e-324", "SC231"),
+        (4, "sigma: 1", "sigma: -1", "SC231"),
+        (4, "gyro", "orientation", "SC207"),
+        (4, "gyro", "[gyro, position]", "SC207"),
+        (5, "delay: 0.01", "sigma: 0.01", "SC207"),
+        (4, "rate: 100", "rate: 5000", "SC407"),
+    ],
+)
 def test_noise_without_meaning_is_refused_at_its_line(line, old, new, code):
     lines = MISTAKEN.splitlines()
     assert old in lines[line]
@@ -186,8 +202,9 @@ output: {{every: {DT}, channels: [state], quantities: [sensor.white.gyro, sensor
 """
 
 
-@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow)
-                                                     for one in ("maximal", "affine"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow) for one in ("maximal", "affine"))]
+)
 def test_signals_see_what_files_hold(solver, tmp_path):
     """A wheel of unit inertia: its velocity changes in a step by h times the torque of what was seen where it began."""
     integrator = "bdf1" if solver == "affine" else "semi_implicit"
@@ -212,15 +229,23 @@ run: {duration: 0.1}
 """
 
 
-@pytest.mark.parametrize(("sensor", "key", "value", "wanted"), [
-    ("type: gyro, at: arm", "sigma", "90 deg/s", np.pi / 2), ("type: gyro, at: arm", "quantum", "1 rad/s", 1.0),
-    ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi),
-    ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
-    ("type: encoder, joint: rail", "sigma", "2 mm", 2e-3), ("type: touch, body: arm", "sigma", "3 kN", 3e3),
-    ("type: gyro, at: arm", "sigma", "1 m/s", None), ("type: gyro, at: arm", "density", "1 rad/s", None),
-    ("type: gyro, at: arm", "density", "1 rad/s/sqrt(s)", None), ("type: gyro, at: arm", "walk", "1 m/sqrt(s)", None),
-    ("type: encoder, joint: rail", "sigma", "2 deg", None), ("type: gyro, at: arm", "quantum", "1 rad/s/sqrt(s)", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sensor", "key", "value", "wanted"),
+    [
+        ("type: gyro, at: arm", "sigma", "90 deg/s", np.pi / 2),
+        ("type: gyro, at: arm", "quantum", "1 rad/s", 1.0),
+        ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi),
+        ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
+        ("type: encoder, joint: rail", "sigma", "2 mm", 2e-3),
+        ("type: touch, body: arm", "sigma", "3 kN", 3e3),
+        ("type: gyro, at: arm", "sigma", "1 m/s", None),
+        ("type: gyro, at: arm", "density", "1 rad/s", None),
+        ("type: gyro, at: arm", "density", "1 rad/s/sqrt(s)", None),
+        ("type: gyro, at: arm", "walk", "1 m/sqrt(s)", None),
+        ("type: encoder, joint: rail", "sigma", "2 deg", None),
+        ("type: gyro, at: arm", "quantum", "1 rad/s/sqrt(s)", None),
+    ],
+)
 def test_noise_has_the_unit_of_its_sensor(tmp_path, sensor, key, value, wanted):
     text = UNITS.replace("SENSOR", sensor).replace("KEY", key).replace("VALUE", value)
     if wanted is None:

@@ -89,16 +89,25 @@ TURNS = {"table": (0.1, 0, 0.5), "a": (0.1, 0.2, 0.3), "b": (0.4, -0.1, 0.2), "c
 COM_OF_F = np.array([0.1, 0.2, 0.3])
 MASS_OF_TREE = 1.3
 DYNAMIC = {"imu.accelerometer", "free.accelerometer", "load.force", "load.torque"}  # need accelerations or forces
-PLACED = {"seen.position", "seen.orientation", "rel.position", "rel.orientation", "tip.position", "tree.com",
-          "slide.encoder"}  # fmt: skip
+PLACED = {
+    "seen.position",
+    "seen.orientation",
+    "rel.position",
+    "rel.orientation",
+    "tip.position",
+    "tree.com",
+    "slide.encoder",
+}
 SAME = 1e-10
 HALVED = 0.1  # of an error of first order by half the step, of the half
 
 
 @cache
 def mechanism():
-    quats = {name: " ".join(map(repr, Rotation.from_euler("xyz", rpy).as_quat(scalar_first=True).tolist()))
-             for name, rpy in TURNS.items()}  # fmt: skip
+    quats = {
+        name: " ".join(map(repr, Rotation.from_euler("xyz", rpy).as_quat(scalar_first=True).tolist()))
+        for name, rpy in TURNS.items()
+    }
     model = mujoco.MjModel.from_xml_string(XML.format(**quats))
     return model, mujoco.MjData(model)
 
@@ -130,8 +139,13 @@ def errors(path):
     """Largest difference from MuJoCo over the frames of a run after its start, by sensor."""
     with simcli.open(path) as trajectory:
         wanted = [expected(trajectory, frame) for frame in range(1, trajectory.n_frames)]
-        return {name: max(np.abs(column(trajectory, f"sensor.{name}")[frame + 1, 0] - one[name]).max()
-                          for frame, one in enumerate(wanted)) for name in wanted[0]}  # fmt: skip
+        return {
+            name: max(
+                np.abs(column(trajectory, f"sensor.{name}")[frame + 1, 0] - one[name]).max()
+                for frame, one in enumerate(wanted)
+            )
+            for name in wanted[0]
+        }
 
 
 def run_with(folder, names, solver, integrator, *sets):
@@ -276,23 +290,37 @@ def mistaken(line, old, new):
     return [fault[:2] for fault in faults_of("\n".join(lines) + "\n")]
 
 
-@pytest.mark.parametrize(("line", "old", "new", "code"), [
-    (3, "rod/imu", "rod/imo", "SC310"), (3, "rod/imu", "rad/imu", "SC304"), (3, "rod/imu", "imu", "SC304"),
-    (3, "relative_to: rod", "relative_to: base", "SC304"), (3, "type: position", "type: gyroscope", "SC206"),
-    (3, "type: position", "type: gyro", "SC207"),
-    (3, "at: rod/imu, ", "", "SC202"), (4, "joint: pin", "joint: pon", "SC305"),
-    (4, "joint: pin", "joint: held", "SC205"), (4, "joint: pin", "joint: pin, at: rod", "SC207"),
-    (4, "encoder", "[encoder, encoder]", "SC207"), (5, "body: rod", "body: red", "SC304"),
-    (5, "body: rod", "at: rod", "SC202"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "old", "new", "code"),
+    [
+        (3, "rod/imu", "rod/imo", "SC310"),
+        (3, "rod/imu", "rad/imu", "SC304"),
+        (3, "rod/imu", "imu", "SC304"),
+        (3, "relative_to: rod", "relative_to: base", "SC304"),
+        (3, "type: position", "type: gyroscope", "SC206"),
+        (3, "type: position", "type: gyro", "SC207"),
+        (3, "at: rod/imu, ", "", "SC202"),
+        (4, "joint: pin", "joint: pon", "SC305"),
+        (4, "joint: pin", "joint: held", "SC205"),
+        (4, "joint: pin", "joint: pin, at: rod", "SC207"),
+        (4, "encoder", "[encoder, encoder]", "SC207"),
+        (5, "body: rod", "body: red", "SC304"),
+        (5, "body: rod", "at: rod", "SC202"),
+    ],
+)
 def test_what_a_sensor_lacks_is_refused_at_its_line(line, old, new, code):
     assert (code, line) in mistaken(line, old, new)
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("sensor.one.gyro", "of type position"), ("sensor.ona.position", "no sensor `ona`"), ("sensor.one", "no quantity"),
-    ("sensor.one.nothing", "no quantity"),
-])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sensor.one.gyro", "of type position"),
+        ("sensor.ona.position", "no sensor `ona`"),
+        ("sensor.one", "no quantity"),
+        ("sensor.one.nothing", "no quantity"),
+    ],
+)
 def test_quantities_of_sensors_are_checked_by_name(name, words):
     found = faults_of(MISTAKEN + f"measure: {{m: {{max: {name}}}}}\n")
     assert [(code, line) for code, line, _ in found] == [("SC315", 7)]
@@ -327,8 +355,9 @@ output: {every: 0.3, quantities: [sensor.all.touch, sensor.all.contact_force, se
 """
 
 
-@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow)
-                                                     for one in ("maximal", "natural", "affine"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow) for one in ("maximal", "natural", "affine"))]
+)
 def test_touch_carries_the_weight(solver, tmp_path):
     apart = ("bodies.box.pose.xyz=[0, 0, 0.1008]", "bodies.lid.pose.xyz=[0, 0, 0.2524]") * (solver == "affine")  # a barrier
     _, path = run(tmp_path, RESTING, f"solver.type={solver}", *apart)
@@ -356,8 +385,9 @@ SHIFTED = """
 KINDS = {"hinge": ("revolute", ""), "rail": ("prismatic", ""), "thread": ("screw", ", pitch: 0.7")}
 
 
-@pytest.mark.parametrize(("solver", "loop"), [("generalized", False), ("generalized", True), ("maximal", False),
-                                              ("natural", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "loop"), [("generalized", False), ("generalized", True), ("maximal", False), ("natural", False)]
+)
 def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
     """`init_angle` shifts a coordinate; wrenches act, and force sensors stand, at the anchor as it is written."""
     bodies, joints, sensors = "", "", ""
@@ -368,15 +398,21 @@ def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
             joints += SHIFTED.format(name=name, key=key, kind=kind, q=q, shift=shift, loop=str(loop).lower(), y=n, more=more)
             sensors += f"\n  {name}_{key}: {{type: [force, torque], joint: {name}_{key}}}"
     names = [f"sensor.{name}_{key}.{one}" for name in KINDS for key in ("bare", "shifted") for one in ("force", "torque")]
-    text = (f"simcli: 1\nbodies:{bodies}\njoints:{joints}\nsensors:{sensors}\nsolver: {{type: {solver}, dt: 1 ms}}\n"
-            f"run: {{duration: 0.02}}\n"
-            f"output: {{every: 0.01, channels: [state, reactions], quantities: [{', '.join(names)}]}}\n")
+    text = (
+        f"simcli: 1\nbodies:{bodies}\njoints:{joints}\nsensors:{sensors}\nsolver: {{type: {solver}, dt: 1 ms}}\n"
+        f"run: {{duration: 0.02}}\n"
+        f"output: {{every: 0.01, channels: [state, reactions], quantities: [{', '.join(names)}]}}\n"
+    )
     path = run(tmp_path, text)[1]
     with simcli.open(path) as trajectory:
         for name in KINDS:
-            for of in (lambda key, name=name: trajectory.joint(f"{name}_{key}").wrench[:, 0],
-                       *(lambda key, name=name, one=one: column(trajectory, f"sensor.{name}_{key}.{one}")[:, 0]
-                         for one in ("force", "torque"))):  # fmt: skip
+            for of in (
+                lambda key, name=name: trajectory.joint(f"{name}_{key}").wrench[:, 0],
+                *(
+                    lambda key, name=name, one=one: column(trajectory, f"sensor.{name}_{key}.{one}")[:, 0]
+                    for one in ("force", "torque")
+                ),
+            ):
                 assert np.abs(of("bare")[1:]).max() > 1.0
                 np.testing.assert_allclose(of("shifted"), of("bare"), atol=1e-9)
 

@@ -15,7 +15,7 @@ from test_measures import column, run
 import simcli
 from simcli.solvers import SOLVERS
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 # A loop, a kinematic body that carries another one, armature, a prescribed motion, springs and forces that signals drive.
 SCENE = """
@@ -50,8 +50,13 @@ STEPS = 42  # the ball lands in the thirteenth
 FEW = frozenset(("state",))
 ALL = frozenset(("state", "energy", "reactions", "body_qdd"))
 LIMITED = ", friction: 0.3, limit: {lower: -1, upper: 0.03}"
-TOUCHING = [("generalized", "semi_implicit"), ("generalized", "rk4"), ("generalized", "implicit"),
-            ("maximal", "semi_implicit"), ("natural", "moreau")]  # fmt: skip
+TOUCHING = [
+    ("generalized", "semi_implicit"),
+    ("generalized", "rk4"),
+    ("generalized", "implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "moreau"),
+]
 
 
 def scene(solver: str, integrator: str, ball: str = "", limit: str = "") -> str:
@@ -67,8 +72,11 @@ def check_shown(text: str, integrator: str, device):
         for every in (STEPS, 1, 7):
             seen = runner(1e-3, every, STEPS // every)
             ends.append(np.concatenate([seen[f"frames/{name}"][-1].ravel() for name in ("body_q", "body_qd", "joint_q")]))
-            ledgers += [np.ravel([seen[f"energy/{name}"][-1] for name in ("total", "input", "dissipated")])
-                        ] if "energy" in channels else []  # fmt: skip
+            ledgers += (
+                [np.ravel([seen[f"energy/{name}"][-1] for name in ("total", "input", "dissipated")])]
+                if "energy" in channels
+                else []
+            )
     assert np.ptp(seen["frames/body_q"], axis=0).max() > 0.01
     for one in ends[1:]:
         np.testing.assert_array_equal(one, ends[0])
@@ -97,8 +105,9 @@ def test_nor_on_how_many_steps_a_program_asks_for_at_once(tmp_path, integrator):
         for part in parts:
             sim.step(part)
             sim.get("body.c.position")
-        found.append([np.array(sim.get(f"body.{name}.{what}")) for name in ("arm", "bob", "c")
-                      for what in ("position", "velocity")])  # fmt: skip
+        found.append(
+            [np.array(sim.get(f"body.{name}.{what}")) for name in ("arm", "bob", "c") for what in ("position", "velocity")]
+        )
     for one in found[1:]:
         np.testing.assert_array_equal(one, found[0])
 
@@ -143,24 +152,31 @@ def quat(turn, first=False):
 
 
 def scene_of(found, solver, extra=""):
-    bodies = "".join(f"  {name}: {{pose: {{xyz: {place.tolist()}, quat_xyzw: {quat(turn)}}}, mass: 1, "
-                     f"inertia: {{diag: [0.1, 0.1, 0.1]}}, shapes: {{s: {SHAPES[name][0]}}}}}\n"
-                     for name, (place, turn) in PLACES.items())  # fmt: skip
-    frames = ", ".join(f"r{k}: {{xyz: {origin.tolist()}, quat_xyzw: {quat(turn)}}}"
-                       for k, (origin, turn) in enumerate(found))  # fmt: skip
+    bodies = "".join(
+        f"  {name}: {{pose: {{xyz: {place.tolist()}, quat_xyzw: {quat(turn)}}}, mass: 1, "
+        f"inertia: {{diag: [0.1, 0.1, 0.1]}}, shapes: {{s: {SHAPES[name][0]}}}}}\n"
+        for name, (place, turn) in PLACES.items()
+    )
+    frames = ", ".join(
+        f"r{k}: {{xyz: {origin.tolist()}, quat_xyzw: {quat(turn)}}}" for k, (origin, turn) in enumerate(found)
+    )
     sensors = "".join(f"  r{k}: {{type: range, at: world/r{k}}}\n" for k in range(len(found)))
     names = ", ".join(f"sensor.r{k}.range" for k in range(len(found)))
-    return (f"simcli: 1\nbodies:\n{bodies}world: {{gravity: [0, 0, 0], frames: {{{frames}}}}}\nsensors:\n{sensors}"
-            f"solver: {{type: {solver}, dt: 1.0e-3}}\nrun: {{duration: 0.001}}\n"
-            f"output: {{every: 0.001, channels: [state], quantities: [{names}]}}\n{extra}")  # fmt: skip
+    return (
+        f"simcli: 1\nbodies:\n{bodies}world: {{gravity: [0, 0, 0], frames: {{{frames}}}}}\nsensors:\n{sensors}"
+        f"solver: {{type: {solver}, dt: 1.0e-3}}\nrun: {{duration: 0.001}}\n"
+        f"output: {{every: 0.001, channels: [state], quantities: [{names}]}}\n{extra}"
+    )
 
 
 def expected(found):
     """MuJoCo's distances."""
     asset = f'<mesh name="wedge" vertex="{" ".join(map(repr, CORNERS.ravel().tolist()))}"/>'
-    bodies = "".join(f'<body name="{name}" pos="{" ".join(map(repr, place.tolist()))}" quat="'
-                     f'{" ".join(map(repr, quat(turn, True)))}"><freejoint/><geom name="{name}" {SHAPES[name][1]}/></body>'
-                     for name, (place, turn) in PLACES.items())  # fmt: skip
+    bodies = "".join(
+        f'<body name="{name}" pos="{" ".join(map(repr, place.tolist()))}" quat="'
+        f'{" ".join(map(repr, quat(turn, True)))}"><freejoint/><geom name="{name}" {SHAPES[name][1]}/></body>'
+        for name, (place, turn) in PLACES.items()
+    )
     model = mujoco.MjModel.from_xml_string(f"<mujoco><asset>{asset}</asset><worldbody>{bodies}</worldbody></mujoco>")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -178,8 +194,9 @@ def found_by(folder, text):
         return np.array([column(trajectory, name)[0, 0, 0] for name in names])
 
 
-@pytest.mark.parametrize("solver", [pytest.param(one, marks=() if one == "generalized" else pytest.mark.slow)
-                                    for one in SOLVERS])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", [pytest.param(one, marks=() if one == "generalized" else pytest.mark.slow) for one in SOLVERS]
+)
 def test_distances_are_those_of_mujoco(solver, tmp_path):
     found = rays()
     wanted = expected(found)

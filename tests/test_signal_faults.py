@@ -29,21 +29,37 @@ REFUSED = {
     "an unknown name": ("SC311", 1, "forces:\n  t: {type: torque, joint: pin, value: $nobody}\n"),
     "an unknown name in a motion": ("SC311", 1, "bodies:\n  c: {kinematic: true, motion: {linear: [$nobody, 0, 0]}}\n"),
     "one number for a vector": (
-        "SC205", 1, "forces:\n  w: {type: wrench, body: b, force: $s}\nsignals: {s: {constant: 1}}\n"),
+        "SC205",
+        1,
+        "forces:\n  w: {type: wrench, body: b, force: $s}\nsignals: {s: {constant: 1}}\n",
+    ),
     "a vector for one number": (
-        "SC205", 1, "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals: {s: {constant: [1, 2, 3]}}\n"),
+        "SC205",
+        1,
+        "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals: {s: {constant: [1, 2, 3]}}\n",
+    ),
     "a vector for a component": (
-        "SC205", 1, "forces:\n  w: {type: wrench, body: b, force: [0, 0, $s]}\nsignals: {s: {constant: [1, 2, 3]}}\n"),
+        "SC205",
+        1,
+        "forces:\n  w: {type: wrench, body: b, force: [0, 0, $s]}\nsignals: {s: {constant: [1, 2, 3]}}\n",
+    ),
     "an angle for a force": (
-        "SC213", 3,
+        "SC213",
+        3,
         "forces:\n  w: {type: wrench, body: b, force: [0, 0, $s]}\nsignals:\n"
-        "  s: {sine: {amplitude: 3 deg, frequency: 1}}\n"),
+        "  s: {sine: {amplitude: 3 deg, frequency: 1}}\n",
+    ),
     "a force for a torque": (
-        "SC213", 3, "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals:\n  s: {step: {after: 3 N, time: 1}}\n"),
+        "SC213",
+        3,
+        "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals:\n  s: {step: {after: 3 N, time: 1}}\n",
+    ),
     "a length among the values": (
-        "SC213", 3,
+        "SC213",
+        3,
         "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals:\n"
-        "  s: {table: {time: [0, 1], value: [2 N*m, 3 cm]}}\n"),
+        "  s: {table: {time: [0, 1], value: [2 N*m, 3 cm]}}\n",
+    ),
     "a ramp that ends before it starts": ("SC232", 0, "signals: {s: {ramp: {to: 1, start: 2, end: 1}}}\n"),
     "times that fall": ("SC232", 0, "signals: {s: {table: {time: [0, 2, 1], value: [1, 2, 3]}}}\n"),
     "fewer values than times": ("SC205", 0, "signals: {s: {table: {time: [0, 1], value: [1]}}}\n"),
@@ -54,17 +70,21 @@ REFUSED = {
     "a file outside": ("SC111", 0, "signals: {s: {table: {file: ../x.csv}}}\n"),
     "two kinds": ("SC207", 0, "signals: {s: {constant: 1, sine: {amplitude: 1, frequency: 1}}}\n"),
     "a varied time of a table": (
-        "SC317", 3,
+        "SC317",
+        3,
         "signals: {s: {table: {time: [0, 1], value: [1, 2]}}}\nbatch:\n  vary:\n"
-        "    signals.s.table.time[1]: {uniform: [1, 2]}\n"),
+        "    signals.s.table.time[1]: {uniform: [1, 2]}\n",
+    ),
     "a rate of no sample in any run": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 1e-8}}\n"),
     "a rate without a period": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 5e-324}}\n"),
     "a delay of more than what is kept": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', delay: 1e4}}\n"),
     "a delay without an end": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 100, delay: 1e308}}\n"),
     "a varied number that a signal drives": (
-        "SC317", 4,
+        "SC317",
+        4,
         "forces: {t: {type: torque, joint: pin, value: $s}}\nsignals: {s: {constant: 1}}\nbatch:\n  vary:\n"
-        "    forces.t.value: {uniform: [1, 2]}\n"),
+        "    forces.t.value: {uniform: [1, 2]}\n",
+    ),
 }
 
 
@@ -106,8 +126,15 @@ def test_bytes_that_are_no_text_are_a_fault(tmp_path):
     assert "byte 6 is not UTF-8" in message
 
 
-@pytest.mark.parametrize("content", ["0,1\n0.5,2\n1e0,-3\n", "time;value\n0;1\n0.5;2\n1;-3\n", "# a\n0 1\n\n 0.5\t2\n1   -3",
-                                     '"t","v"\r\n"0","1"\r\n0.5 , 2\r\n1,-3\r\n'])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        "0,1\n0.5,2\n1e0,-3\n",
+        "time;value\n0;1\n0.5;2\n1;-3\n",
+        "# a\n0 1\n\n 0.5\t2\n1   -3",
+        '"t","v"\r\n"0","1"\r\n0.5 , 2\r\n1,-3\r\n',
+    ],
+)
 def test_csv_spellings(tmp_path, content):
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode())
@@ -129,11 +156,14 @@ def test_a_table_from_a_file_is_that_of_its_numbers(tmp_path):
 
 def test_units_are_those_of_what_is_driven(tmp_path):
     """And a varied number of a signal carries them."""
-    document = scene(BASE + """
+    document = scene(
+        BASE
+        + """
 forces: {t: {type: torque, joint: pin, value: $s}}
 signals: {s: {sine: {amplitude: 30 N*cm, frequency: 1.5 Hz, phase: 90 deg}}}
 batch: {worlds: 2, vary: {signals.s.sine.amplitude: {list: [0.5, 0.7]}, signals.s.sine.frequency: {list: [1, 2]}}}
-""")
+"""
+    )
     spec = resolve(document)
     assert spec.signals["s"].sine.amplitude == pytest.approx(0.3, rel=ROUNDING)
     model = build_worlds(document, spec)
@@ -142,10 +172,13 @@ batch: {worlds: 2, vary: {signals.s.sine.amplitude: {list: [0.5, 0.7]}, signals.
 
 
 def test_a_resolved_scene_with_signals_reads_back(tmp_path):
-    text = BASE + """
+    text = (
+        BASE
+        + """
 forces: {w: {type: wrench, body: b, force: $v, torque: [0, $s, 0]}}
 signals: {v: {constant: [1, 2, 3]}, s: {ramp: {from: 1, to: 2, end: 3}}}
 """
+    )
     spec = resolve(scene(text))
     path = tmp_path / "back.yaml"
     path.write_text(resolved_yaml(spec))
@@ -209,8 +242,13 @@ joints:
     drive: [{mode: effort, target: $s}, {mode: effort, target: $s}, null]
 """
 )
-WANTED = {"s/shoulder": [0, np.pi / 2, np.pi / 4], "s/elbow": [0, 0.5, 1], "s/wrist/0": [1, 2, 3], "s/wrist/1": [2, 3, 4],
-          "s/wrist/2": [3, 4, 5]}  # fmt: skip
+WANTED = {
+    "s/shoulder": [0, np.pi / 2, np.pi / 4],
+    "s/elbow": [0, 0.5, 1],
+    "s/wrist/0": [1, 2, 3],
+    "s/wrist/1": [2, 3, 4],
+    "s/wrist/2": [3, 4, 5],
+}
 
 
 @pytest.fixture
@@ -319,8 +357,9 @@ def test_a_wrong_line_is_named(folder, line):
     assert (code, "line 6" in message) == ("SC471", True), message
 
 
-@pytest.mark.parametrize("table", ["time: [0], value: [1], column: a", "time: [0], value: [1], time_column: a",
-                                   "file: x.csv, time_column: a"])  # fmt: skip
+@pytest.mark.parametrize(
+    "table", ["time: [0], value: [1], column: a", "time: [0], value: [1], time_column: a", "file: x.csv, time_column: a"]
+)
 def test_columns_go_with_a_file(folder, table):
     found = faults_of(f"signals: {{s: {{table: {{{table}}}}}}}\n", BODIES, folder)
     assert [code for code, _, _ in found] in (["SC207"], ["SC202"]), found

@@ -45,9 +45,15 @@ KINDS = {
     "previous": f"table: {{{POINTS}, interpolate: previous}}",
     "cubic": f"table: {{{POINTS}, interpolate: cubic}}",
 }
-ALL_KINDS = ONE_JOINT + "\n".join([
-    "forces:", *(f"  f_{name}: {{type: torque, joint: rail, value: ${name}}}" for name in KINDS),
-    "signals:", *(f"  {name}: {{{text}}}" for name, text in KINDS.items()), ""])  # fmt: skip
+ALL_KINDS = ONE_JOINT + "\n".join(
+    [
+        "forces:",
+        *(f"  f_{name}: {{type: torque, joint: rail, value: ${name}}}" for name in KINDS),
+        "signals:",
+        *(f"  {name}: {{{text}}}" for name, text in KINDS.items()),
+        "",
+    ]
+)
 TURN = 2.0 * np.pi
 
 
@@ -171,9 +177,13 @@ def test_a_column_of_a_spline_has_the_bytes_that_it_has_alone():
 def test_worlds_have_their_own_parameters(device):
     """Times of jumps, too, of what is no table."""
     rng = np.random.default_rng(3)
-    numbers = {"signals.step.step.time": rng.uniform(0.1, 1, W), "signals.ramp.ramp.end": rng.uniform(0.5, 2, W),
-               "signals.chirp.chirp.duration": rng.uniform(0.5, 2, W), "signals.sine.sine.frequency": rng.uniform(1, 2, W),
-               "signals.cubic.table.value[1]": rng.uniform(-1, 1, W)}  # fmt: skip
+    numbers = {
+        "signals.step.step.time": rng.uniform(0.1, 1, W),
+        "signals.ramp.ramp.end": rng.uniform(0.5, 2, W),
+        "signals.chirp.chirp.duration": rng.uniform(0.5, 2, W),
+        "signals.sine.sine.frequency": rng.uniform(1, 2, W),
+        "signals.cubic.table.value[1]": rng.uniform(-1, 1, W),
+    }
     lists = "\n".join(f"    {path}: {{list: {values.tolist()}}}" for path, values in numbers.items())
     batch = model_of(ALL_KINDS + f"batch:\n  worlds: {W}\n  vary:\n{lists}\n")[0]
     found = Probe(batch, device)(SAMPLES)
@@ -186,7 +196,9 @@ def test_worlds_have_their_own_parameters(device):
 
 # A mass on a free rail: x'' = (A sin(wt + p) + b) / m is integrated by hand. Signals of all kinds act across the rail, so
 # that this scene and the next one share a kernel.
-DRIVEN = ONE_JOINT + """
+DRIVEN = (
+    ONE_JOINT
+    + """
 forces:
   push: {type: torque, joint: rail, value: $wave}
   pull: {type: wrench, body: m, force: [$half, $sine, $step], torque: [$table, 0, 0]}
@@ -197,6 +209,7 @@ signals:
   wave: {sine: {amplitude: 3, frequency: 0.8, phase: 0.4}}
   half: {sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}}
 """
+)
 COUNTS = {"semi_implicit": (200, 400, 800), "implicit": (50, 100, 200), "rk4": (20, 40, 80)}
 
 
@@ -223,8 +236,10 @@ def test_a_driven_mass_moves_as_in_closed_form(integrator, device):
 
 
 JUMPING = DRIVEN.replace("sine: {amplitude: 3, frequency: 0.8, phase: 0.4}", "step: {before: 1, after: -2, time: 0.4}")
-JUMPING = JUMPING.replace("sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}",
-                          "table: {time: [0, 0.8], value: [0.5, 3], interpolate: previous}")  # fmt: skip
+JUMPING = JUMPING.replace(
+    "sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}",
+    "table: {time: [0, 0.8], value: [0.5, 3], interpolate: previous}",
+)
 
 
 @pytest.mark.parametrize("integrator", STAGES)
@@ -260,12 +275,17 @@ def test_constant_signals_are_the_numbers_that_they_stand_for(device):
     fields = MIXED.replace("simcli: 1\n", "")
     fields = fields.replace("mode: position, target", "mode: position_velocity, target_velocity: 0.4, target")
     fields = fields.replace("run: {duration: 0.06}\n", "")
-    fields = fields.replace("  spin:", "  turn: {type: wrench, body: hand, force: [0.3, 0.2, 0.1], torque: [0, 0.1, 0.2], "
-                                       "frame: body}\n  spin:")  # fmt: skip
-    numbers = {"target_velocity: 0.4": ("target_velocity: $a", 0.4), "target: 0.2": ("target: $b", 0.2),
-               "torque: [0.01, 0, 0]": ("torque: [$c, 0, 0]", 0.01),
-               "force: [0.3, 0.2, 0.1]": ("force: $d", [0.3, 0.2, 0.1]),
-               "torque: [0, 0.1, 0.2]": ("torque: [0, $e, 0.2]", 0.1), "value: 0.3": ("value: $f", 0.3)}  # fmt: skip
+    fields = fields.replace(
+        "  spin:", "  turn: {type: wrench, body: hand, force: [0.3, 0.2, 0.1], torque: [0, 0.1, 0.2], frame: body}\n  spin:"
+    )
+    numbers = {
+        "target_velocity: 0.4": ("target_velocity: $a", 0.4),
+        "target: 0.2": ("target: $b", 0.2),
+        "torque: [0.01, 0, 0]": ("torque: [$c, 0, 0]", 0.01),
+        "force: [0.3, 0.2, 0.1]": ("force: $d", [0.3, 0.2, 0.1]),
+        "torque: [0, 0.1, 0.2]": ("torque: [0, $e, 0.2]", 0.1),
+        "value: 0.3": ("value: $f", 0.3),
+    }
     driven, signals = fields, "signals:\n"
     for old, (new, value) in numbers.items():
         assert old in driven
@@ -293,10 +313,12 @@ signals:
         q = v = 0.0
         h = 1e-3
         for n in range(1000):
+
             def rate(t, q, v, share=share):
                 wanted = 0.7 * np.sin(TURN * 0.9 * t)
                 follow = share * np.interp(t, [0.0, 0.5], [0.2, 0.9])
                 return v, (40.0 * (wanted - q) + 3.0 * (follow - v)) / 0.5
+
             k1 = rate(n * h, q, v)
             k2 = rate(n * h + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1])
             k3 = rate(n * h + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1])
@@ -356,8 +378,9 @@ def test_times_of_crossings_are_of_second_order():
 
 def test_worlds_cross_at_steps_of_their_own():
     bounds = [0.5, 0.35, 9.0, 0.2, 0.31]  # the third is never passed, the fourth from the start on
-    text = (f"params: {{b: 0}}\nbatch: {{worlds: 5, vary: {{params.b: {{list: {bounds}}}}}}}\n"
-            + TURNS.replace("above: 0.5", "above: '${b}'"))  # fmt: skip
+    text = f"params: {{b: 0}}\nbatch: {{worlds: 5, vary: {{params.b: {{list: {bounds}}}}}}}\n" + TURNS.replace(
+        "above: 0.5", "above: '${b}'"
+    )
     run, n = runner(text, "generalized", "implicit"), 300
     frames = run(H, 1, n)
     for world, bound in enumerate(bounds):
@@ -415,12 +438,24 @@ SWITCHED = {
     "a torque": ("forces: {f: {type: torque, joint: rail, value: 2}}", "forces.f.value", 5, 3.0),
     "a wrench": ("forces: {f: {type: wrench, body: m, force: [2, 0, 0]}}", "forces.f.force", [5, 1, 0], 3.0),
     "a wrench along the body": (
-        "forces: {f: {type: wrench, body: m, force: [2, 0, 0], frame: body}}", "forces.f.force", [5, 1, 0], 3.0),
-    "a constant": ("forces: {f: {type: torque, joint: rail, value: $s}}\nsignals: {s: {constant: 2}}",
-                   "signals.s.constant", 5, 3.0),
-    "a coupling": ("forces: {f: {type: coupling, of: [{joint: rail}], drive: {mode: effort, target: 2}}}",
-                   "forces.f.drive.target", 5, 3.0),
-}  # fmt: skip
+        "forces: {f: {type: wrench, body: m, force: [2, 0, 0], frame: body}}",
+        "forces.f.force",
+        [5, 1, 0],
+        3.0,
+    ),
+    "a constant": (
+        "forces: {f: {type: torque, joint: rail, value: $s}}\nsignals: {s: {constant: 2}}",
+        "signals.s.constant",
+        5,
+        3.0,
+    ),
+    "a coupling": (
+        "forces: {f: {type: coupling, of: [{joint: rail}], drive: {mode: effort, target: 2}}}",
+        "forces.f.drive.target",
+        5,
+        3.0,
+    ),
+}
 
 
 @pytest.mark.parametrize("word", SWITCHED)
@@ -437,8 +472,7 @@ def test_what_events_by_condition_switch(word):
 WRONG = {
     "gravity": ("{when: {joint.rail.q: {above: 1}}, set: {world.gravity: [1, 0, 0]}}", "SC316", "`gravity`, which"),
     "a damping": ("{when: {joint.rail.q: {above: 1}}, set: {joints.rail.damping: 3}}", "SC316", "`dofs.damping`"),
-    "a time and a condition": (
-        "{at: 1, when: {joint.rail.q: {above: 1}}, SET}", "SC207", "contradict"),
+    "a time and a condition": ("{at: 1, when: {joint.rail.q: {above: 1}}, SET}", "SC207", "contradict"),
     "neither": ("{SET}", "SC202", "is missing"),
     "no bound": ("{when: {joint.rail.q: {}}, SET}", "SC202", "is missing"),
     "two bounds": ("{when: {joint.rail.q: {above: 1, below: 0}}, SET}", "SC207", "contradict"),
@@ -449,10 +483,15 @@ WRONG = {
     "a time as a quantity": ("{when: {t: {above: 1}}, SET}", "SC315", "`t` is no quantity: an event at a time has `at`"),
     "what forces decide": ("{when: {joint.rail.qdd: {above: 1}}, SET}", "SC315", "at its end"),
     "a value that is wrong": (
-        "{when: {joint.rail.q: {above: 1}}, set: {joints.rail.drive.stiffness: -3}}", "SC231", "drive.stiffness"),
+        "{when: {joint.rail.q: {above: 1}}, set: {joints.rail.drive.stiffness: -3}}",
+        "SC231",
+        "drive.stiffness",
+    ),
     "what a time sets, too": (
-        "{when: {joint.rail.q: {above: 1}}, SET}, "
-        "{at: 0.1, set: {joints.rail.drive.target: 5}}", "SC316", "an event at a time changes it, too"),
+        "{when: {joint.rail.q: {above: 1}}, SET}, {at: 0.1, set: {joints.rail.drive.target: 5}}",
+        "SC316",
+        "an event at a time changes it, too",
+    ),
 }
 
 
@@ -466,8 +505,10 @@ def test_wrong_events_are_told_at_their_line(word):
     assert found[0][1] == 0
 
 
-@pytest.mark.parametrize(("name", "bound", "wanted"), [("joint.rail.q", "40 cm", 0.4), ("joint.rail.qd", "3 km/h", 3 / 3.6),
-                                                       ("body.m.position.0", "40 cm", 0.4)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "bound", "wanted"),
+    [("joint.rail.q", "40 cm", 0.4), ("joint.rail.qd", "3 km/h", 3 / 3.6), ("body.m.position.0", "40 cm", 0.4)],
+)
 def test_a_bound_has_the_unit_of_its_quantity(name, bound, wanted):
     (event,) = resolve(scene(TURNS.replace("joint.rail.q: {above: 0.5}", f"{name}: {{above: {bound}}}"))).events
     assert event.crossing[1].above == pytest.approx(wanted, rel=1e-15)

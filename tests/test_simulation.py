@@ -36,8 +36,12 @@ output: {every: 0.01, channels: [state, energy]}
 """
 TIMES, TARGETS, EFFORTS = (0.0, 0.01, 0.02, 0.03), (0.5, -0.2, 0.1, 0.8), (0.3, 0.0, -0.7, 0.2)
 STEPPERS = (schema.GeneralizedSolver, schema.MaximalSolver, schema.NaturalSolver, schema.AffineSolver)
-CASES = [(*get_args(one.model_fields["type"].annotation), integrator) for one in STEPPERS
-         for integrator in get_args(one.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+CASES = [
+    (*get_args(one.model_fields["type"].annotation), integrator)
+    for one in STEPPERS
+    for integrator in get_args(one.model_fields["integrator"].annotation)
+    if integrator != "auto"
+]
 QUICK = (("generalized", "semi_implicit"), ("affine", "bdf1"))  # rigid and soft bodies: no solver sees what sets a control
 
 
@@ -99,8 +103,12 @@ def same(a, b, worlds=slice(None), but=()):
 
 def test_targets_of_drives_by_joint_are_those_of_the_scene(folder, tmp_path):
     targets = np.array([0.5, -0.1, 0.3, 0.0, 1.2])
-    wanted = run(folder / "arm.yaml", tmp_path / "run.h5", "batch.worlds=5",
-                 f"batch.vary={{joints.pin.drive.target: {{list: {targets.tolist()}}}}}")  # fmt: skip
+    wanted = run(
+        folder / "arm.yaml",
+        tmp_path / "run.h5",
+        "batch.worlds=5",
+        f"batch.vary={{joints.pin.drive.target: {{list: {targets.tolist()}}}}}",
+    )
     with opened(folder / "arm.yaml", worlds=5) as sim:
         assert sim.n_worlds == 5
         assert np.array_equal(sim.get("signal.v"), np.full((5, 1), 0.3))
@@ -250,8 +258,12 @@ run: {duration: 0.1}
 @pytest.mark.parametrize("solver", ["generalized", pytest.param("natural", marks=pytest.mark.slow)])
 def test_free_bodies_are_put_where_they_shall_be(tmp_path, solver):
     (tmp_path / "box.yaml").write_text(BOX.replace("SOLVER", solver))
-    wanted = {"position": [1.0, -2.0, 0.5], "orientation": [0.5, -0.5, 0.5, 0.5], "velocity": [0.1, 0.2, -0.3],
-              "angular_velocity": [1.0, 2.0, 3.0]}  # fmt: skip
+    wanted = {
+        "position": [1.0, -2.0, 0.5],
+        "orientation": [0.5, -0.5, 0.5, 0.5],
+        "velocity": [0.1, 0.2, -0.3],
+        "angular_velocity": [1.0, 2.0, 3.0],
+    }
     with opened(tmp_path / "box.yaml", worlds=2) as sim:
         sim.step(5)
         sim.set({f"body.box.{name}": value for name, value in wanted.items()}, worlds=[1])
@@ -281,8 +293,12 @@ def test_parameters_are_set_as_events_set_them(folder, tmp_path):
         assert np.array_equal(sim.get("joints.pin.damping")[:, 0], each)
         sim.step(40)
         found = fresh(sim)
-    rows = run(folder / "arm.yaml", tmp_path / "vary.h5", "batch.worlds=5",
-               f"batch.vary={{joints.pin.damping: {{list: {each.tolist()}}}}}")  # fmt: skip
+    rows = run(
+        folder / "arm.yaml",
+        tmp_path / "vary.h5",
+        "batch.worlds=5",
+        f"batch.vary={{joints.pin.damping: {{list: {each.tolist()}}}}}",
+    )
     for path in ("frames/joint_q", "frames/joint_qd", "frames/body_q"):
         assert np.array_equal(found[path][0], rows[path][-1])
     assert np.abs(found["energy/drift"][0] - rows["energy/drift"][-1]).max() < 1e-9
@@ -290,10 +306,13 @@ def test_parameters_are_set_as_events_set_them(folder, tmp_path):
 
 def test_events_measures_and_ends_are_those_of_runs(folder, tmp_path):
     """An event in the midst of a frame, a measure, and a world that is stopped; steps of odd numbers."""
-    sets = ("batch.worlds=5", "batch.vary={joints.pin.q: {list: [0.1, 0.2, 0.3, 0.4, 0.5]}}",
-            "events=[{at: 0.013, set: {joints.pin.drive.stiffness: 80}}]",
-            "run.stop_when={quantity: joint.pin.qd, above: 0.5}",
-            "measure={top: {max: joint.pin.q}}")  # fmt: skip
+    sets = (
+        "batch.worlds=5",
+        "batch.vary={joints.pin.q: {list: [0.1, 0.2, 0.3, 0.4, 0.5]}}",
+        "events=[{at: 0.013, set: {joints.pin.drive.stiffness: 80}}]",
+        "run.stop_when={quantity: joint.pin.qd, above: 0.5}",
+        "measure={top: {max: joint.pin.q}}",
+    )
     wanted = run(folder / "arm.yaml", tmp_path / "run.h5", *sets)
     with opened(folder / "arm.yaml", *sets, controls=()) as sim:
         sim.record(tmp_path / "hand.h5")
@@ -308,9 +327,10 @@ def test_events_measures_and_ends_are_those_of_runs(folder, tmp_path):
 
 
 def test_a_world_that_fails_is_named_and_the_others_go_on(folder):
-    with opened(folder / "arm.yaml", "solver.max_velocity=50", worlds=5) as sim, opened(
-        folder / "arm.yaml", "solver.max_velocity=50", worlds=5
-    ) as calm:
+    with (
+        opened(folder / "arm.yaml", "solver.max_velocity=50", worlds=5) as sim,
+        opened(folder / "arm.yaml", "solver.max_velocity=50", worlds=5) as calm,
+    ):
         calm.step(20)
         sim.step(20, control={"$v": [[0.3], [0.3], [1e6], [0.3], [0.3]]})
         (failure,) = sim.failures
@@ -460,13 +480,15 @@ WRONG = {
     r"do not hold `joint.pin.drive_power`: name it in output.quantities": lambda sim: sim.get("joint.pin.drive_power"),
     "set `joint.arm.q`: there is no joint `arm`": lambda sim: sim.set("joint.arm.q", 1),
     "set `body.upper.position`: the body is no free one": lambda sim: sim.set("body.upper.position", [0, 0, 0]),
-    "set `joints.pin.damping`: is no state, and no parameter .* name it in `vary`":
-        lambda sim: sim.set("joints.pin.damping", 1),
+    "set `joints.pin.damping`: is no state, and no parameter .* name it in `vary`": lambda sim: sim.set(
+        "joints.pin.damping", 1
+    ),
     "set `joint.pin.q`: the value for world 0 is not finite": lambda sim: sim.set("joint.pin.q", np.inf),
-    r"values of shape \(3,\) do not fit \(worlds, numbers\) = \(2, 1\)":
-        lambda sim: sim.set("joint.pin.q", np.zeros(3), worlds=[0, 1]),
+    r"values of shape \(3,\) do not fit \(worlds, numbers\) = \(2, 1\)": lambda sim: sim.set(
+        "joint.pin.q", np.zeros(3), worlds=[0, 1]
+    ),
     "a mask of 5, or numbers from 0 to 4": lambda sim: sim.reset([5]),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -498,9 +520,11 @@ OPENED = {
     "controls: `arm` is no joint with a drive": {"controls": ["arm"]},
     "vary: `joints.pin.type` cannot be set while it runs": {"vary": ["joints.pin.type"]},
     "vary: `bodies.upper.mass` cannot be set while it runs: that changes": {"vary": ["bodies.upper.mass"]},
-    "`vary` with a scene that has events": {"vary": "joints.pin.damping",
-                                            "sets": ["events=[{at: 0.01, set: {joints.pin.damping: 1}}]"]},
-}  # fmt: skip
+    "`vary` with a scene that has events": {
+        "vary": "joints.pin.damping",
+        "sets": ["events=[{at: 0.01, set: {joints.pin.damping: 1}}]"],
+    },
+}
 
 
 @pytest.mark.parametrize("words", OPENED)

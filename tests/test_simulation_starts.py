@@ -26,7 +26,7 @@ from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.base.integrators import STAGES
 
-pytestmark = pytest.mark.usefixtures('packs_of_two')
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 
 BALLS = """
 simcli: 1
@@ -168,8 +168,14 @@ def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
 
     monkeypatch.setattr(process, "start_device", partial(process.start_device, like_gpu=True))
     (tmp_path / "arm.yaml").write_text(ARM.replace("TARGET", "0.5").replace("EFFORT", "constant: 0.3"))
-    names = ("joint.elbow.q", "joint.pin.qd", "body.lower.orientation", "body.lower.velocity", "energy.total",
-             "point.lower/tip.velocity")  # fmt: skip
+    names = (
+        "joint.elbow.q",
+        "joint.pin.qd",
+        "body.lower.orientation",
+        "body.lower.velocity",
+        "energy.total",
+        "point.lower/tip.velocity",
+    )
     with opened(tmp_path / "arm.yaml", worlds=5) as sim:
         assert sim.device.is_gpu
         sim.step(10, control={"pin": np.arange(5) * 0.1})
@@ -281,8 +287,10 @@ def test_arrays_of_others_are_taken(tmp_path, monkeypatch, like_gpu):
             one.reset(wrapped([4]))
             one.step(2, control={"elbow": wrapped(np.float32([[0.5], [1], [2], [3], [4]]))})
         assert not same(fresh(sim), fresh(plain))
-        for wrong, words in ((np.array([0, 1, np.nan, 0, np.inf]), "the value for world 2 is not finite"),
-                             (np.zeros(4), r"values of shape \(4,\) do not fit")):  # fmt: skip
+        for wrong, words in (
+            (np.array([0, 1, np.nan, 0, np.inf]), "the value for world 2 is not finite"),
+            (np.zeros(4), r"values of shape \(4,\) do not fit"),
+        ):
             with pytest.raises(UsageError, match=f"control of `pin`: {words}"):
                 sim.step(1, control={"elbow": Lent(np.ones(5)), "pin": Lent(wrong)})
         assert not same(fresh(sim), fresh(plain))
@@ -351,8 +359,10 @@ solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2 ms, precision: PRECISION}
 run: {duration: 0.3}
 output: {every: 0.01, channels: [state, energy]}
 """
-LAWS = (', limit: [-0.35, 1], friction: "${roll}", drive: {mode: position, target: 0.5, stiffness: 5, damping: 1, '
-        "effort_limit: 2}")
+LAWS = (
+    ', limit: [-0.35, 1], friction: "${roll}", drive: {mode: position, target: 0.5, stiffness: 5, damping: 1, '
+    "effort_limit: 2}"
+)
 SMOOTH = ', drive: {mode: position, target: 0.5, stiffness: 5, damping: "${roll}"}'
 NAMES = "u", "e", "roll"
 # Of worlds: first those that are looked at, then all kinds of neighbours, of which the last one fails. A world that
@@ -391,13 +401,21 @@ def columns_of(folder, text, worlds, precision):
 
 
 # In the default run: what worlds remember of contacts that are off, and feedback in float32.
-DEFAULT = {("touching-natural-moreau", "float64"), ("smooth-natural-generalized_alpha", "float32"),
-           ("smooth-natural-zhong06", "float32")}
+DEFAULT = {
+    ("touching-natural-moreau", "float64"),
+    ("smooth-natural-generalized_alpha", "float32"),
+    ("smooth-natural-zhong06", "float32"),
+}
 
 
-@pytest.mark.parametrize(("case", "precision"), [
-    pytest.param(case, precision, marks=[pytest.mark.slow] * ((case, precision) not in DEFAULT))
-    for case in WORLDS_AMONG_OTHERS_CASES for precision in ("float64", "float32")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "precision"),
+    [
+        pytest.param(case, precision, marks=[pytest.mark.slow] * ((case, precision) not in DEFAULT))
+        for case in WORLDS_AMONG_OTHERS_CASES
+        for precision in ("float64", "float32")
+    ],
+)
 def test_a_world_does_not_see_its_neighbours(case, precision, tmp_path):
     text, solver, integrator = WORLDS_AMONG_OTHERS_CASES[case]
     for word, value in (("SOLVER", solver), ("INTEGRATOR", integrator), ("PRECISION", precision)):
@@ -406,8 +424,11 @@ def test_a_world_does_not_see_its_neighbours(case, precision, tmp_path):
         text = text.replace("duration: 0.3", "duration: 0.15")
     found = [columns_of(tmp_path, text, worlds, precision) for worlds in BATCHES]
     for world in SEEN:
-        first, *others = [{name: np.ascontiguousarray(column[:, worlds.index(world)]) for name, column in columns.items()}
-                          for worlds, columns in zip(BATCHES, found, strict=True) if world in worlds]
+        first, *others = [
+            {name: np.ascontiguousarray(column[:, worlds.index(world)]) for name, column in columns.items()}
+            for worlds, columns in zip(BATCHES, found, strict=True)
+            if world in worlds
+        ]
         assert not first["diag/status"].any()
         for other in others:
             differing = [name for name, column in first.items() if column.tobytes() != other[name].tobytes()]
@@ -467,7 +488,8 @@ def measured(sim, worlds=slice(None)):
 
 
 CASES_OF_TIME = [(*case, "float64") for case in CASES if case[1] != "generalized_alpha"] + [
-    ("generalized", "implicit", "float32")]  # fmt: skip
+    ("generalized", "implicit", "float32")
+]
 
 
 @pytest.mark.parametrize(
@@ -711,16 +733,30 @@ solver: {type: generalized, dt: 1.0e-3}
 run: {duration: 0.2}
 """
 KINDS_OF_PATHS = (
-    "world.gravity", "world.gravity[0]", "bodies.c.gravity_compensation",
-    *(f"joints.a.{key}" for key in ("damping", "friction", "armature", "limit.lower", "limit.upper", "limit.stiffness",
-                                    "limit.damping")),
-    *(f"joints.b.drive.{key}" for key in ("target", "stiffness", "damping", "effort_limit")), "joints.b.velocity_limit",
-    "joints.c.drive.target_velocity", "joints.c.drive.damping",
+    "world.gravity",
+    "world.gravity[0]",
+    "bodies.c.gravity_compensation",
+    *(
+        f"joints.a.{key}"
+        for key in ("damping", "friction", "armature", "limit.lower", "limit.upper", "limit.stiffness", "limit.damping")
+    ),
+    *(f"joints.b.drive.{key}" for key in ("target", "stiffness", "damping", "effort_limit")),
+    "joints.b.velocity_limit",
+    "joints.c.drive.target_velocity",
+    "joints.c.drive.damping",
     *(f"forces.cord.{key}" for key in ("stiffness", "damping", "rest_length")),
-    "forces.more.torque", "forces.more.force[2]", "signals.line.table.value", "signals.line.table.value[1]",
-    "signals.curve.table.value[1]", "signals.jump.step.time", "signals.jump.step.after", "signals.still.constant",
-    "signals.wave.sine.amplitude", "signals.wave.sine.frequency", "contact.pairs[0].friction",
-)  # fmt: skip
+    "forces.more.torque",
+    "forces.more.force[2]",
+    "signals.line.table.value",
+    "signals.line.table.value[1]",
+    "signals.curve.table.value[1]",
+    "signals.jump.step.time",
+    "signals.jump.step.after",
+    "signals.still.constant",
+    "signals.wave.sine.amplitude",
+    "signals.wave.sine.frequency",
+    "contact.pairs[0].friction",
+)
 
 
 def numbers_to_try(values):
@@ -792,7 +828,9 @@ def test_what_there_is_no_room_for_is_refused_by_name(scene_of_parameters, monke
 def test_what_worlds_have_in_common_is_no_parameter(tmp_path):
     path = tmp_path / "kinds.yaml"
     path.write_text(KINDS_SCENE)
-    for name, words in {"contact.enabled": "`contact.enabled` .* let an event of the scene set it",
-                        "joints.a.limit": "`joints.a.limit` is no number"}.items():  # fmt: skip
+    for name, words in {
+        "contact.enabled": "`contact.enabled` .* let an event of the scene set it",
+        "joints.a.limit": "`joints.a.limit` is no number",
+    }.items():
         with pytest.raises(UsageError, match=f"vary: {words}"):
             opened(path, "contact.enabled=true", worlds=2, vary=[name])

@@ -111,8 +111,18 @@ def commands(scene, prefix, names=tuple(RUNS)):
         sets = (f"solver.type={solver}", f"solver.integrator={integrator}")
         if prefix == "smooth" and name in THICK:
             sets += ("params.axial=0.01",)
-        yield ["run", scene, "-o", f"{prefix}-{name}.h5", "--dt", dt, "--device", "cpu", "-q",
-               *(word for one in sets for word in ("--set", one))]  # fmt: skip
+        yield [
+            "run",
+            scene,
+            "-o",
+            f"{prefix}-{name}.h5",
+            "--dt",
+            dt,
+            "--device",
+            "cpu",
+            "-q",
+            *(word for one in sets for word in ("--set", one)),
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -210,9 +220,20 @@ def test_a_free_body_keeps_energy_and_angular_momentum(folder):
     with package.open(folder / "smooth-zhong06.h5") as run:
         body = run.body("tumbler")
         x, y, z, w = np.moveaxis(body.orientation[:][:, 0], -1, 0)
-        R = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), 2 * (x * y + w * z),
-                      1 - 2 * (x * x + z * z), 2 * (y * z - w * x), 2 * (x * z - w * y), 2 * (y * z + w * x),
-                      1 - 2 * (x * x + y * y)], axis=-1).reshape(-1, 3, 3)  # fmt: skip
+        R = np.stack(
+            [
+                1 - 2 * (y * y + z * z),
+                2 * (x * y - w * z),
+                2 * (x * z + w * y),
+                2 * (x * y + w * z),
+                1 - 2 * (x * x + z * z),
+                2 * (y * z - w * x),
+                2 * (x * z - w * y),
+                2 * (y * z + w * x),
+                1 - 2 * (x * x + y * y),
+            ],
+            axis=-1,
+        ).reshape(-1, 3, 3)
         spin = body.angular_velocity[:][:, 0]
     momentum = np.einsum("fij,jk,flk,fl->fi", R, inertia, R, spin)
     assert np.abs(momentum - momentum[0]).max() < EXACT

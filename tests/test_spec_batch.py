@@ -251,16 +251,25 @@ def refused(path, sets=()):
     return caught.value.faults
 
 
-LISTS = GOOD + """
+LISTS = (
+    GOOD
+    + """
   c: {shapes: {s: {type: sphere, radius: 1, density: 1}}}
 joints: {pin: {type: planar, parent: world, child: a}, ball: {type: ball, parent: a, child: c}}
 """
+)
 
 
 def test_an_entry_of_a_list_that_is_not_written_changes_its_default(tmp_path):
     path = write(tmp_path, LISTS)
-    sets = ["bodies.a.com[0]=10 cm", "world.gravity[1]=1", "bodies.a.pose.xyz[2]=2", "joints.pin.q[2]=90 deg",
-            "joints.pin.axis[1]=1", "joints.pin.damping[1]=3"]  # fmt: skip
+    sets = [
+        "bodies.a.com[0]=10 cm",
+        "world.gravity[1]=1",
+        "bodies.a.pose.xyz[2]=2",
+        "joints.pin.q[2]=90 deg",
+        "joints.pin.axis[1]=1",
+        "joints.pin.damping[1]=3",
+    ]
     spec = resolve(load_document(path, sets))
     assert spec.bodies["a"].com == (0.1, 0, 0)
     assert spec.world.gravity == (0, 1, -9.81)
@@ -311,8 +320,11 @@ def test_a_fault_shows_the_option_and_the_text_as_typed(tmp_path, sets, code, wh
     assert len(found) == 1, caught.value.faults
     place = found[0].where
     assert (place.file, place.line, place.column, place.length) == where
-    of_option = [one.text if isinstance(one, Override) else one for one in sets
-                 if (one.option if isinstance(one, Override) else "--set") == where[0]]  # fmt: skip
+    of_option = [
+        one.text if isinstance(one, Override) else one
+        for one in sets
+        if (one.option if isinstance(one, Override) else "--set") == where[0]
+    ]
     assert caught.value.document.line(place) == of_option[where[1] - 1]
 
 
@@ -335,12 +347,19 @@ def test_values_of_vary(tmp_path, text, values):
 
 @pytest.mark.parametrize(
     ("key", "hint"),
-    [("bodies.a.inertia.diag[3]",
-      "`bodies.a.inertia.diag` has 3 entries, `bodies.a.inertia.diag[0]` to `bodies.a.inertia.diag[2]`"),
-     ("bodies.a.inertia.diag.x", "`bodies.a.inertia.diag` is a list of 3 entries: name one, as `bodies.a.inertia.diag[0]`"),
-     ("bodies.a.mass[1]", "`bodies.a.mass` is a single value: name that"),
-     ("bodies.a.com[0]", "")],
-)  # fmt: skip
+    [
+        (
+            "bodies.a.inertia.diag[3]",
+            "`bodies.a.inertia.diag` has 3 entries, `bodies.a.inertia.diag[0]` to `bodies.a.inertia.diag[2]`",
+        ),
+        (
+            "bodies.a.inertia.diag.x",
+            "`bodies.a.inertia.diag` is a list of 3 entries: name one, as `bodies.a.inertia.diag[0]`",
+        ),
+        ("bodies.a.mass[1]", "`bodies.a.mass` is a single value: name that"),
+        ("bodies.a.com[0]", ""),
+    ],
+)
 def test_a_path_past_the_end_of_what_is_written_says_where_that_ends(tmp_path, key, hint):
     path = write(tmp_path, GOOD)
     if not hint:  # a default may be counted in
@@ -350,9 +369,12 @@ def test_a_path_past_the_end_of_what_is_written_says_where_that_ends(tmp_path, k
     assert (fault.code, fault.hint) == ("SC303", hint)
 
 
-SPREAD = GOOD + """joints: {pin: {type: revolute, parent: world, child: a}}
+SPREAD = (
+    GOOD
+    + """joints: {pin: {type: revolute, parent: world, child: a}}
 batch: {worlds: 2, vary: {joints.pin.q: {uniform: [0, 1]}, bodies.a.com: {grid: [[0, 0, 0], [1, 0, 0]]}}}
 """
+)
 
 
 @pytest.mark.parametrize("text", ["joints.pin.q=5", "bodies.a.com=[0, 0, 1]", "bodies.a.com[0]=1"])
@@ -374,12 +396,19 @@ bodies: {a: {mass: "${m}", inertia: {diag: [1, 1, 1]}, com: ["${L}", "${k/1e6}",
 """
 
 
-@pytest.mark.parametrize(("override", "is_refused"), [
-    (Override("--set", "params.k=5 kg"), True), (Override("--set", "params.k=5 N/m"), False),
-    (Override("--set", "params.m=5 kg"), False), (Override("--set", "instances.left.params.L=3 kg"), True),
-    (Override("--set", "instances.left.params.L=3 m"), False), (Override("--vary", "params.m=uniform(1 m, 2 kg)"), True),
-    (Override("--vary", "params.m=grid(1 kg, 2, 3 s)"), True), (Override("--vary", "params.m=uniform(1 g, 2 kg)"), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("override", "is_refused"),
+    [
+        (Override("--set", "params.k=5 kg"), True),
+        (Override("--set", "params.k=5 N/m"), False),
+        (Override("--set", "params.m=5 kg"), False),
+        (Override("--set", "instances.left.params.L=3 kg"), True),
+        (Override("--set", "instances.left.params.L=3 m"), False),
+        (Override("--vary", "params.m=uniform(1 m, 2 kg)"), True),
+        (Override("--vary", "params.m=grid(1 kg, 2, 3 s)"), True),
+        (Override("--vary", "params.m=uniform(1 g, 2 kg)"), False),
+    ],
+)
 def test_a_parameter_keeps_its_dimension(tmp_path, override, is_refused):
     path = write(tmp_path, KINDS)
     if not is_refused:
@@ -398,23 +427,26 @@ def test_a_key_without_a_value_is_told_as_that(tmp_path):
     assert (fault.message, fault.hint) == ("`damping` has no value", "write one, as `damping: 0.01`")
 
 
-@pytest.mark.parametrize(("option", "last", "is_refused"), [
-    (Override("--duration", "1", "run.duration"), "run.duration=2", True),
-    (Override("--duration", "1", "run.duration"), "run={duration: 2}", True),
-    (Override("--duration", "1", "run.duration"), "run.duration=1 s", False),
-    (Override("--duration", "2 min", "run.duration"), "run={duration: 120}", False),
-    (Override("--dt", "1 ms", "solver.dt"), "solver={dt: 1e-3, type: maximal}", False),
-    (Override("--dt", "1 ms", "solver.dt"), "solver={type: maximal}", True),
-    (Override("--solver", "natural", "solver.type"), "solver.type=maximal", True),
-    (Override("--solver", "natural", "solver.type"), "solver.type=natural", False),
-    (Override("--worlds", "3", "batch.worlds"), "batch.worlds=4", True),
-    (Override("--worlds", "3", "batch.worlds"), "batch=null", True),
-    (Override("--select", '["a"]', "output.select"), "output.select=[c]", True),
-    (Override("--select", '["a"]', "output.select"), "output.select=[a]", False),
-    (Override("--vary", "bodies.a.mass=1,2"), "batch.vary.bodies.a.mass={grid: [1, 3]}", True),
-    (Override("--measure", "{max: energy.total}", "measure.m"), "measure.m={min: energy.total}", True),
-    ("run.duration=1", "run.duration=2", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "last", "is_refused"),
+    [
+        (Override("--duration", "1", "run.duration"), "run.duration=2", True),
+        (Override("--duration", "1", "run.duration"), "run={duration: 2}", True),
+        (Override("--duration", "1", "run.duration"), "run.duration=1 s", False),
+        (Override("--duration", "2 min", "run.duration"), "run={duration: 120}", False),
+        (Override("--dt", "1 ms", "solver.dt"), "solver={dt: 1e-3, type: maximal}", False),
+        (Override("--dt", "1 ms", "solver.dt"), "solver={type: maximal}", True),
+        (Override("--solver", "natural", "solver.type"), "solver.type=maximal", True),
+        (Override("--solver", "natural", "solver.type"), "solver.type=natural", False),
+        (Override("--worlds", "3", "batch.worlds"), "batch.worlds=4", True),
+        (Override("--worlds", "3", "batch.worlds"), "batch=null", True),
+        (Override("--select", '["a"]', "output.select"), "output.select=[c]", True),
+        (Override("--select", '["a"]', "output.select"), "output.select=[a]", False),
+        (Override("--vary", "bodies.a.mass=1,2"), "batch.vary.bodies.a.mass={grid: [1, 3]}", True),
+        (Override("--measure", "{max: energy.total}", "measure.m"), "measure.m={min: energy.total}", True),
+        ("run.duration=1", "run.duration=2", False),
+    ],
+)
 def test_options_that_contradict_each_other_are_refused(tmp_path, option, last, is_refused):
     path = write(tmp_path, GOOD + "  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\nrun: {duration: 5}\n")
     if not is_refused:

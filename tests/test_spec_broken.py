@@ -167,8 +167,11 @@ MUTATIONS = [
     ("SC408", "    at: [0, 0, 0]\n", "    «at»: [0, 0, 0]\n    child_frame: {xyz: [0, 0, 0]}\n"),
     ("SC409", "    q: 30 deg\n", "    q: 30 deg\n    «pitch»: 0.1\n"),
     ("SC410", "child: crank\n", "child: «world»\n"),
-    ("SC412", "articulations: {arm: [pin, slide],",
-     "  twin: {type: fixed, parent: world, child: bob}\narticulations: {arm: [pin, slide, «twin»],"),
+    (
+        "SC412",
+        "articulations: {arm: [pin, slide],",
+        "  twin: {type: fixed, parent: world, child: bob}\narticulations: {arm: [pin, slide, «twin»],",
+    ),
     ("SC413", "arm: [pin, slide]", "arm: [pin]"),
     ("SC415", "other: [gimbal]", "other: [gimbal, «pin»]"),
     ("SC416", "{type: prismatic,", "{type: screw,"),
@@ -180,7 +183,7 @@ MUTATIONS = [
     # solver
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «strength_ratio»: 100\n"),
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «driving»: {aim_angle: 1.0}\n"),
-]  # fmt: skip
+]
 # Mutations whose place is not in the replaced text: the piece of the mutated scene that the fault must point at.
 ELSEWHERE = {
     ("SC207", "inertia: {full:"): "[[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]",
@@ -311,9 +314,35 @@ def test_a_long_line_is_cut(tmp_path):
 
 
 LINES = GOOD.splitlines()
-VALUES = ["1", "-1", "0", "1e300", "-1e-300", "true", "null", "[]", "{}", "[1, 2]", "{a: 1}", '"5 kg"', '"${L}"', '"${x}"',
-          "$sweep", "world", "crank", "crank/b", "a/b/c", "'*'", "[[[]]]", '""', "center", "end", "point",
-          "~", "9" * 25]  # fmt: skip
+VALUES = [
+    "1",
+    "-1",
+    "0",
+    "1e300",
+    "-1e-300",
+    "true",
+    "null",
+    "[]",
+    "{}",
+    "[1, 2]",
+    "{a: 1}",
+    '"5 kg"',
+    '"${L}"',
+    '"${x}"',
+    "$sweep",
+    "world",
+    "crank",
+    "crank/b",
+    "a/b/c",
+    "'*'",
+    "[[[]]]",
+    '""',
+    "center",
+    "end",
+    "point",
+    "~",
+    "9" * 25,
+]
 
 
 @st.composite

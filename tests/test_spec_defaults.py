@@ -120,10 +120,12 @@ BALL = "shapes: {s: {type: sphere, radius: 0.1}}"
 
 
 def text(solver, joint="", world="", body="", more=""):
-    return (f"world: {{{world}}}\nbodies: {{rod: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, {body}}}, "
-            "other: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
-            f"joints: {{pin: {{type: revolute, parent: world, child: rod{joint}}}}}\n"
-            f"solver: {{type: {solver}}}\n{more}")  # fmt: skip
+    return (
+        f"world: {{{world}}}\nbodies: {{rod: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, {body}}}, "
+        "other: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+        f"joints: {{pin: {{type: revolute, parent: world, child: rod{joint}}}}}\n"
+        f"solver: {{type: {solver}}}\n{more}"
+    )
 
 
 def choice(*words, **more):
@@ -143,15 +145,18 @@ def test_smooth_scenes_get_second_order_and_contact_first(solver):
         assert "`world` and `rod` can touch" in why or solver == "maximal"
 
 
-@pytest.mark.parametrize(("joint", "more", "words"), [
-    (", friction: 0.1", "", "joint `pin` has dry friction"),
-    (", limit: [-1, 1]", "", "joint `pin` has a hard limit"),
-    (", velocity_limit: 3", "", "joint `pin` has a velocity limit"),
-    (", drive: {mode: position, stiffness: 9, effort_limit: 1}", "", "joint `pin` has an effort limit"),
-    ("", "batch: {worlds: 2, vary: {joints.pin.friction: {list: [0, 1]}}}", "`joints.pin.friction` is set"),
-    ("", "events: [{at: 0.1, set: {joints.pin.friction: 1}}]", "`joints.pin.friction` is set"),
-    ("", "output: {channels: [state, contacts]}", "contacts are recorded"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("joint", "more", "words"),
+    [
+        (", friction: 0.1", "", "joint `pin` has dry friction"),
+        (", limit: [-1, 1]", "", "joint `pin` has a hard limit"),
+        (", velocity_limit: 3", "", "joint `pin` has a velocity limit"),
+        (", drive: {mode: position, stiffness: 9, effort_limit: 1}", "", "joint `pin` has an effort limit"),
+        ("", "batch: {worlds: 2, vary: {joints.pin.friction: {list: [0, 1]}}}", "`joints.pin.friction` is set"),
+        ("", "events: [{at: 0.1, set: {joints.pin.friction: 1}}]", "`joints.pin.friction` is set"),
+        ("", "output: {channels: [state, contacts]}", "contacts are recorded"),
+    ],
+)
 def test_sudden_laws_get_first_order(joint, more, words):
     name, why = choice("generalized", joint, more=more)
     assert name == "semi_implicit"
@@ -168,18 +173,25 @@ RUN = "run: {duration: 1}\n"
 SET = "events: [{at: 0.1, set: {%s: 2}}]"
 
 
-@pytest.mark.parametrize(("motion", "more", "words"), [
-    ("{velocity: $s}", "signals: {s: {step: {after: 1, time: 0.3}}}", "joint `pin` jumps at 0.3 s"),
-    ("{velocity: $s}", f"signals: {{s: {{table: {{{TABLE}, interpolate: previous}}}}}}", "joint `pin` jumps at 0.1 s"),
-    ("{position: $s}", f"signals: {{s: {{table: {{{TABLE}}}}}}}", "joint `pin` jumps at 0.2 s"),
-    ("{position: $s}", "signals: {s: {ramp: {to: 1, start: 0, end: 0.5}}}", "joint `pin` jumps at 0.5 s"),
-    ("{velocity: 1}", SET % "joints.pin.motion.velocity", "an event sets `joints.pin.motion.velocity`"),
-    ("{velocity: $s}", "signals: {s: {constant: 1}}\n" + SET % "signals.s.constant", "an event sets `signals.s.constant`"),
-    ("{velocity: $s}", f"signals: {{s: {{table: {{{TABLE}}}}}}}", ""),
-    ("{velocity: $s}", "signals: {s: {step: {after: 1, time: 9}}}", ""),
-    ("{velocity: $s}", "signals: {s: {step: {before: 1, after: 1, time: 0.3}}}", ""),
-    ("{position: $s}", "signals: {s: {sine: {amplitude: 1, frequency: 1}}}", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("motion", "more", "words"),
+    [
+        ("{velocity: $s}", "signals: {s: {step: {after: 1, time: 0.3}}}", "joint `pin` jumps at 0.3 s"),
+        ("{velocity: $s}", f"signals: {{s: {{table: {{{TABLE}, interpolate: previous}}}}}}", "joint `pin` jumps at 0.1 s"),
+        ("{position: $s}", f"signals: {{s: {{table: {{{TABLE}}}}}}}", "joint `pin` jumps at 0.2 s"),
+        ("{position: $s}", "signals: {s: {ramp: {to: 1, start: 0, end: 0.5}}}", "joint `pin` jumps at 0.5 s"),
+        ("{velocity: 1}", SET % "joints.pin.motion.velocity", "an event sets `joints.pin.motion.velocity`"),
+        (
+            "{velocity: $s}",
+            "signals: {s: {constant: 1}}\n" + SET % "signals.s.constant",
+            "an event sets `signals.s.constant`",
+        ),
+        ("{velocity: $s}", f"signals: {{s: {{table: {{{TABLE}}}}}}}", ""),
+        ("{velocity: $s}", "signals: {s: {step: {after: 1, time: 9}}}", ""),
+        ("{velocity: $s}", "signals: {s: {step: {before: 1, after: 1, time: 0.3}}}", ""),
+        ("{position: $s}", "signals: {s: {sine: {amplitude: 1, frequency: 1}}}", ""),
+    ],
+)
 @pytest.mark.parametrize("solver", sorted(SECOND))
 def test_rates_that_jump_leave_the_order_and_are_told(solver, motion, more, words):
     """Measured: with second order a pendulum at a slider whose rate steps has 1/20 to 1/200 of the error of first order."""
@@ -189,14 +201,17 @@ def test_rates_that_jump_leave_the_order_and_are_told(solver, motion, more, word
     assert words in why if words else why.endswith("smooth")
 
 
-@pytest.mark.parametrize(("drive", "more", "words"), [
-    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}'}}", "signal `u` is sampled"),
-    ("target: $u", "signals: {u: {pid: {input: '{joint.pin.q}', target: 1, kp: 2}}}", "signal `u` is sampled"),
-    ("target: 1, activation: {time_constant: 0.1}", "", "activation of `joints.pin.drive` is sampled"),
-    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}', rate: 100}}", ""),  # whatever the step
-    ("target: $u", "signals: {u: {sine: {amplitude: 1, frequency: 1}}}", ""),
-    ("target: 1", "signals: {u: {expression: '-{joint.pin.q}'}}", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("drive", "more", "words"),
+    [
+        ("target: $u", "signals: {u: {expression: '-{joint.pin.q}'}}", "signal `u` is sampled"),
+        ("target: $u", "signals: {u: {pid: {input: '{joint.pin.q}', target: 1, kp: 2}}}", "signal `u` is sampled"),
+        ("target: 1, activation: {time_constant: 0.1}", "", "activation of `joints.pin.drive` is sampled"),
+        ("target: $u", "signals: {u: {expression: '-{joint.pin.q}', rate: 100}}", ""),  # whatever the step
+        ("target: $u", "signals: {u: {sine: {amplitude: 1, frequency: 1}}}", ""),
+        ("target: 1", "signals: {u: {expression: '-{joint.pin.q}'}}", ""),
+    ],
+)
 @pytest.mark.parametrize("solver", sorted(SECOND))
 def test_what_is_sampled_in_each_step_makes_the_motion_one_of_first_order(solver, drive, more, words):
     """It keeps the integrator of second order, and says that the motion is of first (test_feedback.py measures it)."""
@@ -210,8 +225,13 @@ def test_what_is_sampled_in_each_step_makes_the_motion_one_of_first_order(solver
 
 
 def test_a_kinematic_body_whose_rate_jumps_is_told():
-    document = scene(text("natural", body="kinematic: true, motion: {linear: [0, $s, 0]}",
-                          more=RUN + "signals: {s: {step: {after: 1, time: 0.3}}}").replace("revolute", "free"))  # fmt: skip
+    document = scene(
+        text(
+            "natural",
+            body="kinematic: true, motion: {linear: [0, $s, 0]}",
+            more=RUN + "signals: {s: {step: {after: 1, time: 0.3}}}",
+        ).replace("revolute", "free")
+    )
     resolve(document)
     assert why_integrator(document).endswith("but where the prescribed rate of body `rod` jumps at 0.3 s")
 
@@ -376,26 +396,40 @@ joints:
 """
 # Words as users of other programs would write them: where, and what the hint must name.
 WORDS = [
-    ({"type": "hinge"}, "revolute"), ({"type": "slide"}, "prismatic"), ({"type": "continuous"}, "revolute"),
-    ({"joint": "motor: {mode: position}"}, "drive"), ({"joint": "actuator: {mode: position}"}, "drive"),
-    ({"joint": "drive: {mode: position, kp: 1}"}, "stiffness"), ({"joint": "drive: {mode: position, kd: 1}"}, "damping"),
-    ({"joint": "kp: 1"}, "drive.stiffness"), ({"joint": "kd: 1"}, "drive.damping"),
-    ({"joint": "anchor: [0, 0, 0]"}, "at"), ({"joint": "origin: [0, 0, 0]"}, "at"), ({"parent": "ground"}, "world"),
-    ({"body": "origin: [0, 0, 0]"}, "pose"), ({"body": "geom: {}"}, "shapes"),
-    ({"top": "timestep: 1e-3"}, "solver.dt"), ({"top": "duration: 1"}, "run.duration"),
-    ({"top": "solver: {timestep: 1e-3}"}, "dt"), ({"top": "links: {}"}, "bodies"),
+    ({"type": "hinge"}, "revolute"),
+    ({"type": "slide"}, "prismatic"),
+    ({"type": "continuous"}, "revolute"),
+    ({"joint": "motor: {mode: position}"}, "drive"),
+    ({"joint": "actuator: {mode: position}"}, "drive"),
+    ({"joint": "drive: {mode: position, kp: 1}"}, "stiffness"),
+    ({"joint": "drive: {mode: position, kd: 1}"}, "damping"),
+    ({"joint": "kp: 1"}, "drive.stiffness"),
+    ({"joint": "kd: 1"}, "drive.damping"),
+    ({"joint": "anchor: [0, 0, 0]"}, "at"),
+    ({"joint": "origin: [0, 0, 0]"}, "at"),
+    ({"parent": "ground"}, "world"),
+    ({"body": "origin: [0, 0, 0]"}, "pose"),
+    ({"body": "geom: {}"}, "shapes"),
+    ({"top": "timestep: 1e-3"}, "solver.dt"),
+    ({"top": "duration: 1"}, "run.duration"),
+    ({"top": "solver: {timestep: 1e-3}"}, "dt"),
+    ({"top": "links: {}"}, "bodies"),
     ({"body": "shapes: {s: {type: cone, radius: 1, height: 1}}"}, "length"),
     ({"body": "shapes: {s: {type: box, half_extents: [1, 1, 1]}}"}, "size"),
     ({"body": "shapes: {s: {type: cube, size: [1, 1, 1]}}"}, "box"),
     ({"body": "shapes: {s: {type: sphere, radius: 1, rgba: [1, 1, 1, 1]}}"}, "look: {colour: orange}"),
-    ({"joint": "damping_coefficient: 1"}, "damping"), ({"joint": "range: [0, 1]"}, "limit"),
+    ({"joint": "damping_coefficient: 1"}, "damping"),
+    ({"joint": "range: [0, 1]"}, "limit"),
     ({"joint": "drive: {mode: effort, target: 1, ctrlrange: [0, 1]}"}, "effort_limit"),
     ({"joint": "effort: 1"}, "drive.effort_limit"),
-    ({"joint": "lower: 1"}, "limit.lower"), ({"joint": "upper: 1"}, "limit.upper"),
-    ({"joint": "drive: {mode: torque, target: 1}"}, "effort"), ({"joint": "q: -$L"}, "${-L}"),
-    ({"body": "com: [-$L, 0, 0]"}, "${-L}"), ({"body": "com: [$L, 0, 0]"}, "${L}"),
+    ({"joint": "lower: 1"}, "limit.lower"),
+    ({"joint": "upper: 1"}, "limit.upper"),
+    ({"joint": "drive: {mode: torque, target: 1}"}, "effort"),
+    ({"joint": "q: -$L"}, "${-L}"),
+    ({"body": "com: [-$L, 0, 0]"}, "${-L}"),
+    ({"body": "com: [$L, 0, 0]"}, "${L}"),
     ({"joint": "drive: {mode: effort, target: $L}"}, "${L}"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("words", "meant"), WORDS)

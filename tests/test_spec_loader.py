@@ -336,7 +336,9 @@ joints: {pin: {type: revolute, parent: world, child: arm}, weld: {type: fixed, p
 models: {leg: {bodies: {foot: {mass: 1}}}}
 """
     write(tmp_path, robot, "robot.yaml")
-    path = write(tmp_path, """simcli: 1
+    path = write(
+        tmp_path,
+        """simcli: 1
 include: [robot.yaml]
 defaults: {joint: {damping: 3, friction: 1}}
 world: {shapes: {ground: {type: plane}}}
@@ -344,7 +346,8 @@ bodies: {ball: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, 
 joints: {slide: {type: prismatic, parent: world, child: ball}}
 instances: {left: {model: leg}}
 run: {duration: 1}
-""")  # fmt: skip
+""",
+    )
     spec = resolve(load_document(path))
     assert spec.name == path.stem
     assert (spec.bodies["arm"].shapes["s"].layers, spec.world.shapes["own"].layers) == (("robot",), ("robot",))

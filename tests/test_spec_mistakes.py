@@ -149,8 +149,11 @@ def test_faults_behind_a_mistake_of_syntax_come_with_it():
     text = f"  a: {{mas: 1, {BODY}\n  b: {{mass:-1, {BODY}}}\n  c: {{mass: 1, {BODY}}}\nrun: {{duration: soon}}\n"
     text += "joints:\n  j: {type: revolute, parent: world, child: d}\n"
     assert [(fault.code, fault.where.line) for fault in faults_of(HEAD + text)] == [
-        ("SC101", 3), ("SC204", 4), ("SC203", 6), ("SC304", 8),
-    ]  # fmt: skip
+        ("SC101", 3),
+        ("SC204", 4),
+        ("SC203", 6),
+        ("SC304", 8),
+    ]
 
 
 GOOD = f"""simcli: 1
@@ -172,18 +175,22 @@ TOGETHER = {
     "a missing key and a reference": ([("type: revolute, ", ""), ("child: a", "child: b")], ["SC202 5", "SC304 5"]),
     "a missing key of a force and its joint": ([("joint: j, v", "joint: k, v"), (", value: 1", "")], ["SC202 7", "SC305 7"]),
     "a wrong value and the physics of the body": ([("mass: 1", "mass: -1"), ("tip: [0", "tip: [x")], ["SC401 3", "SC203 3"]),
-    "a wrong value and the order of a limit": (
-        [("axis: [0, 1, 0]", "axis: 5, limit: [1, -1]")], ["SC203 5", "SC406 5"]),
-    "a misspelt section and what names its entries": ([("bodies:", "bodys:"), ("j, value", "k, value")],
-                                                      ["SC204 2", "SC305 7"]),
+    "a wrong value and the order of a limit": ([("axis: [0, 1, 0]", "axis: 5, limit: [1, -1]")], ["SC203 5", "SC406 5"]),
+    "a misspelt section and what names its entries": (
+        [("bodies:", "bodys:"), ("j, value", "k, value")],
+        ["SC204 2", "SC305 7"],
+    ),
     "two expectations": ([("quantity: q", "quantity: p"), ("energy.drift", "energy.drfit")], ["SC206 10", "SC315 11"]),
     "an expectation that lacks a key": (
         [(", within: 1", ""), ("energy.drift", "energy.drfit"), ("joint: j, q", "joint: k, q")],
-        ["SC202 10", "SC305 10", "SC315 11"]),
-    "a section and the expectations": ([("duration: 1", "duration: x"), ("joint: j, q", "joint: k, q")],
-                                       ["SC203 8", "SC305 10"]),
+        ["SC202 10", "SC305 10", "SC315 11"],
+    ),
+    "a section and the expectations": (
+        [("duration: 1", "duration: x"), ("joint: j, q", "joint: k, q")],
+        ["SC203 8", "SC305 10"],
+    ),
     "a misspelt type": ([("type: revolute", "typ: revolute"), ("j, value", "k, value")], ["SC204 5", "SC305 7"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", TOGETHER)
@@ -205,11 +212,13 @@ WRITE = [
     ("{list: [1, 2, 3]}", "[1, 2, 3]", ["`{list: [1, 2, 3]}`", *(f"`{way}`" for way in DISTRIBUTIONS)]),
     ("{list: [1, 2, 3]}", "5", ["`{list: ["]),
     ("{params.k: {list: [1, 2, 3]}}", "[1, 2, 3]", ["a key", "`{params.k: {list: [1, 2, 3]}}`"]),
-    ("axis: [0, 1, 0]", "axis: y", ["`[0, 1, 0]`"]), ("axis: [0, 1, 0]", "axis: -Z", ["`[0, 0, -1]`"]),
-    ("axis: [0, 1, 0]", "axis: 0 -1 .5", ["`[0, -1, .5]`"]), ("axis: [0, 1, 0]", "axis: up", ["3 numbers in brackets"]),
+    ("axis: [0, 1, 0]", "axis: y", ["`[0, 1, 0]`"]),
+    ("axis: [0, 1, 0]", "axis: -Z", ["`[0, 0, -1]`"]),
+    ("axis: [0, 1, 0]", "axis: 0 -1 .5", ["`[0, -1, .5]`"]),
+    ("axis: [0, 1, 0]", "axis: up", ["3 numbers in brackets"]),
     (PIN, CROSS, ["`[1, 0, 0]`"]),
     ("tip: [0, 0, 1]", "tip: x", ["3 numbers in brackets"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRITE, ids=[new[-20:] for _, new, _ in WRITE])
@@ -258,13 +267,16 @@ def test_what_is_missing_or_wrong_is_named_in_words_of_the_file(text, code, mess
     assert found == [(code, 4)], faults_of(scene + text)
 
 
-@pytest.mark.parametrize(("second", "off", "hint"), [("[-0.8, 0.6001, 0]", "0.00458", "more digits"),
-                                                     ("[1, 1, 0]", "81.9", "two joints")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("second", "off", "hint"), [("[-0.8, 0.6001, 0]", "0.00458", "more digits"), ("[1, 1, 0]", "81.9", "two joints")]
+)
 def test_axes_that_are_nearly_at_right_angles_say_by_how_much(second, off, hint):
     """Rounded directions were called "at 90 degrees", and refused because they have to be at right angles."""
-    (fault,) = faults_of("simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\njoints:\n"
-                         "  cross: {type: d6, parent: world, child: a, at: [0, 0, 0],\n"
-                         f"          axes: {{angular: [[0.6, 0.8, 0], {second}]}}}}\n")  # fmt: skip
+    (fault,) = faults_of(
+        "simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\njoints:\n"
+        "  cross: {type: d6, parent: world, child: a, at: [0, 0, 0],\n"
+        f"          axes: {{angular: [[0.6, 0.8, 0], {second}]}}}}\n"
+    )
     assert fault.message == f"two angular axes of joint `cross` are {off} degrees off a right angle"
     assert hint in fault.hint
 
@@ -278,15 +290,36 @@ forces: {t: {type: torque, joint: j, value: $s}}
 """
 # What is written, and what the hint says to write, for a length, an angle and a signal; "" where another thing is meant.
 PROPOSED = {
-    "-${l}": "${-l}", "- ${l}": "${- l}", "$l": "${l}", "$(l)": "${l}", "$l}": "${l}", "{l}": "${l}", "2*$l": "${2*l}",
-    "${l": "${l}", "${2*l": "${2*l}",
-    "2*l": "${2*l}", "${l} + 1": "${l + 1}", "2*${l+1}": "${2*(l+1)}", "${l}*${k}": "${l*k}",
-    "${l}^2": "${l**2}", "${l^2}": "l**2", "${5 cm}": "0.05", "${l + 2 cm}": "0.02", "${2l}": "2*l", "${(l}": "lacks 1 `)`",
-}  # fmt: skip
+    "-${l}": "${-l}",
+    "- ${l}": "${- l}",
+    "$l": "${l}",
+    "$(l)": "${l}",
+    "$l}": "${l}",
+    "{l}": "${l}",
+    "2*$l": "${2*l}",
+    "${l": "${l}",
+    "${2*l": "${2*l}",
+    "2*l": "${2*l}",
+    "${l} + 1": "${l + 1}",
+    "2*${l+1}": "${2*(l+1)}",
+    "${l}*${k}": "${l*k}",
+    "${l}^2": "${l**2}",
+    "${l^2}": "l**2",
+    "${5 cm}": "0.05",
+    "${l + 2 cm}": "0.02",
+    "${2l}": "2*l",
+    "${(l}": "lacks 1 `)`",
+}
 OF_SIGNALS = {
-    "{joint.j.q}^2": "{joint.j.q}**2", "joint.j.q*2": "{joint.j.q}", "5 cm*{joint.j.q}": "0.05", "-$l*{joint.j.q}": "${l}",
-    "-{joint.j.q": "lacks 1 `}`", "2 N*m + t": "write `2` for `2 N*m`", "{l}*2": "${l}", "3j": "",
-}  # fmt: skip
+    "{joint.j.q}^2": "{joint.j.q}**2",
+    "joint.j.q*2": "{joint.j.q}",
+    "5 cm*{joint.j.q}": "0.05",
+    "-$l*{joint.j.q}": "${l}",
+    "-{joint.j.q": "lacks 1 `}`",
+    "2 N*m + t": "write `2` for `2 N*m`",
+    "{l}*2": "${l}",
+    "3j": "",
+}
 
 
 @pytest.mark.parametrize("place", ["COM", "Q", "l: 0.4, z"])
@@ -498,9 +531,10 @@ batch: {worlds: 4, vary: {bodies.rod.mass: {list: [1, 1, 1, HEAVY]}}}
 """
 
 
-@pytest.mark.parametrize(("mass", "way", "heavy", "found"), [
-    (1, "", 100, "loads on light bodies in world 3"), (1, ", joint_direction: implicit", 100, None),
-    (1e6, "", 2, None)])  # of bodies that hang together alone, whatever else there is  # fmt: skip
+@pytest.mark.parametrize(
+    ("mass", "way", "heavy", "found"),
+    [(1, "", 100, "loads on light bodies in world 3"), (1, ", joint_direction: implicit", 100, None), (1e6, "", 2, None)],
+)  # of bodies that hang together alone, whatever else there is
 def test_worlds_that_need_other_steps_are_refused(tmp_path, mass, way, heavy, found):
     (tmp_path / "scene.yaml").write_text(HANGING.replace("MASS", str(mass)).replace("WAY", way).replace("HEAVY", str(heavy)))
     document = load_document(tmp_path / "scene.yaml")

@@ -257,9 +257,15 @@ def test_spellings_of_a_pose_agree(tmp_path):
 
 @pytest.mark.parametrize(
     ("moments", "code"),
-    [((3, 4, 5), ""), ((1, 1, 3), "SC404"), ((-1, 4, 4), "SC403"), ((0, 0, 0), ""), ((3e-300, 4e-300, 5e-300), ""),
-     ((1e-300, 1e-300, 3e-300), "SC404")],
-)  # fmt: skip
+    [
+        ((3, 4, 5), ""),
+        ((1, 1, 3), "SC404"),
+        ((-1, 4, 4), "SC403"),
+        ((0, 0, 0), ""),
+        ((3e-300, 4e-300, 5e-300), ""),
+        ((1e-300, 1e-300, 3e-300), "SC404"),
+    ],
+)
 def test_an_inertia_is_judged_by_its_principal_moments(tmp_path, moments, code):
     R = rot.quat_to_matrix(rot.quat_from_rpy([0.7, -0.3, 0.2]))
     rows = (R @ np.diag(moments) @ R.T).tolist()

@@ -66,8 +66,10 @@ def test_the_search_is_linear_in_free_bodies(monkeypatch):
 
 def test_what_hangs_beyond_two_distance_joints_is_reached():
     bodies = "\n".join(f"  {name}: {BODY}" for name in "abcd")
-    joints = ("ab: {type: distance, parent: a, child: b, length: 1}, bc: {type: revolute, parent: b, child: c}, "
-              "cd: {type: distance, parent: c, child: d, length: 1}")  # fmt: skip
+    joints = (
+        "ab: {type: distance, parent: a, child: b, length: 1}, bc: {type: revolute, parent: b, child: c}, "
+        "cd: {type: distance, parent: c, child: d, length: 1}"
+    )
     found = structure.tree(spec_of(bodies, joints))
     assert found.free_bodies == ("a",)
     assert found.tree_joints == ("ab", "bc", "cd")
@@ -202,8 +204,12 @@ def graph(tmp_path, bodies, joints, more=""):
 
 def test_tree_of_a_loop(tmp_path):
     """A four-bar linkage: breadth first from the world, the last joint met closes the loop."""
-    joints = [("a", "revolute", "world", "A", ""), ("b", "revolute", "A", "B", ""), ("c", "revolute", "B", "C", ""),
-              ("d", "revolute", "world", "C", "")]  # fmt: skip
+    joints = [
+        ("a", "revolute", "world", "A", ""),
+        ("b", "revolute", "A", "B", ""),
+        ("c", "revolute", "B", "C", ""),
+        ("d", "revolute", "world", "C", ""),
+    ]
     tree = structure.tree(graph(tmp_path, "ABC", joints))
     assert tree.tree_joints == ("a", "d", "b")
     assert tree.loop_joints == ("c",)
@@ -225,8 +231,13 @@ def test_a_circle_of_parents_has_one_free_body(tmp_path):
 
 def test_distance_joints_come_last(tmp_path):
     rod = ", length: 1"
-    joints = [("rod", "distance", "world", "B", rod), ("j", "revolute", "world", "A", ""), ("k", "revolute", "A", "B", ""),
-              ("tie", "distance", "B", "C", rod), ("l", "revolute", "C", "D", "")]  # fmt: skip
+    joints = [
+        ("rod", "distance", "world", "B", rod),
+        ("j", "revolute", "world", "A", ""),
+        ("k", "revolute", "A", "B", ""),
+        ("tie", "distance", "B", "C", rod),
+        ("l", "revolute", "C", "D", ""),
+    ]
     tree = structure.tree(graph(tmp_path, "ABCD", joints))
     assert tree.loop_joints == ("rod",)
     assert set(tree.tree_joints) == {"j", "k", "tie", "l"}
@@ -346,8 +357,22 @@ def test_every_key_with_every_kind_of_value(tmp_path, value):
     assert render_faults(error.faults, error.document)
 
 
-BAD_NAMES = ["../../evil", "/tmp/evil", "a/b", "..", ".hidden", "-o", "", "two words",
-             "x" * 101, "a\\n", "C:evil", "→", "é" * 101, "汉" * 67]
+BAD_NAMES = [
+    "../../evil",
+    "/tmp/evil",
+    "a/b",
+    "..",
+    ".hidden",
+    "-o",
+    "",
+    "two words",
+    "x" * 101,
+    "a\\n",
+    "C:evil",
+    "→",
+    "é" * 101,
+    "汉" * 67,
+]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -365,9 +390,18 @@ def test_good_names(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("stem", "name"),
-    [("good", "good"), ("two words", "two_words"), ("..", "_.."), ("-o", "_-o"), ("é" * 150, "é" * 100),
-     ("汉" * 90, "汉" * 66), ("schwüng 1", "schwüng_1"), ("schwu\u0308ng", "schwüng"), ("a→b", "a_b")],
-)  # fmt: skip
+    [
+        ("good", "good"),
+        ("two words", "two_words"),
+        ("..", "_.."),
+        ("-o", "_-o"),
+        ("é" * 150, "é" * 100),
+        ("汉" * 90, "汉" * 66),
+        ("schwüng 1", "schwüng_1"),
+        ("schwu\u0308ng", "schwüng"),
+        ("a→b", "a_b"),
+    ],
+)
 def test_a_scene_without_a_name_has_that_of_its_file(stem, name):
     document = document_of_text_of_hostile(f"simcli: 1\nbodies: {{a: {BODY}}}\n", f"{stem}.yaml")
     assert resolve_of_hostile(document).name == name

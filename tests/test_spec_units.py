@@ -229,21 +229,35 @@ measure:
 """
 
 
-@pytest.mark.parametrize(("asked", "wrong"), [
-    ("{at: 0.5, quantity: joint.rail.q, equals: 10 UNIT, within: 1 mm}", "kg"),
-    ("{at: 0.5, quantity: joint.rail.q, equals: 10, within: 1 UNIT}", "rad"),
-    ("{at: 0.5, body: arm, quantity: position, equals: [1 UNIT, 0, 2 cm], within: 1}", "rad"),
-    ("{at: 0.5, quantity: body.arm.position, component: 1, equals: 3 UNIT, within: 1}", "s"),
-    ("{max: joint.pin.qd, below: 3 UNIT}", "m/s"), ("{min: body.cart.position.2, above: -3 UNIT}", "rad"),
-    ("{max: energy.drift, below: 3 UNIT}", "m"), ("{measure: far, below: 3 UNIT}", "s"),
-    ("{measure: when, below: 3 UNIT}", "m"), ("{measure: way, below: 3 UNIT}", "rad"),
-    ("{measure: often, below: 3 UNIT}", "m"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "wrong"),
+    [
+        ("{at: 0.5, quantity: joint.rail.q, equals: 10 UNIT, within: 1 mm}", "kg"),
+        ("{at: 0.5, quantity: joint.rail.q, equals: 10, within: 1 UNIT}", "rad"),
+        ("{at: 0.5, body: arm, quantity: position, equals: [1 UNIT, 0, 2 cm], within: 1}", "rad"),
+        ("{at: 0.5, quantity: body.arm.position, component: 1, equals: 3 UNIT, within: 1}", "s"),
+        ("{max: joint.pin.qd, below: 3 UNIT}", "m/s"),
+        ("{min: body.cart.position.2, above: -3 UNIT}", "rad"),
+        ("{max: energy.drift, below: 3 UNIT}", "m"),
+        ("{measure: far, below: 3 UNIT}", "s"),
+        ("{measure: when, below: 3 UNIT}", "m"),
+        ("{measure: way, below: 3 UNIT}", "rad"),
+        ("{measure: often, below: 3 UNIT}", "m"),
+    ],
+)
 def test_expectations_take_the_unit_of_their_quantity(asked, wrong):
     """One that fits is taken, plain numbers are SI."""
     text = ASKED.replace("EXPRESSION", "t")
-    fits = {"joint.rail.q": "cm", "joint.pin.qd": "rpm", "position": "mm", "energy": "kJ", "far": "km", "when": "ms",
-            "way": "rad*s", "often": ""}  # fmt: skip
+    fits = {
+        "joint.rail.q": "cm",
+        "joint.pin.qd": "rpm",
+        "position": "mm",
+        "energy": "kJ",
+        "far": "km",
+        "when": "ms",
+        "way": "rad*s",
+        "often": "",
+    }
     right = next(unit for name, unit in fits.items() if name in asked)
     assert not faults_of(f"{text}expect: [{asked.replace('UNIT', right)}]\n")
     faults = faults_of(f"{text}expect:\n- {asked.replace('UNIT', wrong)}\n", "")
@@ -266,12 +280,16 @@ def test_a_component_may_stand_behind_a_name(name):
     assert [fault[0] for fault in faults_of(text + beyond)] == ["SC205"]
 
 
-@pytest.mark.parametrize(("expression", "code", "message"), [
-    ("1/0 + {joint.rail.q}", "SC221", "`1/0 + {joint.rail.q}` divides by zero"),
-    ("sqrt(-2) + t", "SC221", "`sqrt(-2) + t` is not a real number"),
-    ("2*{push}", "SC315", "`push` is no quantity"), ("2*push", "SC221", "`push` is no name of an expression"),
-    ("{joint.rail.effort}", "SC315", "is known at its end"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "code", "message"),
+    [
+        ("1/0 + {joint.rail.q}", "SC221", "`1/0 + {joint.rail.q}` divides by zero"),
+        ("sqrt(-2) + t", "SC221", "`sqrt(-2) + t` is not a real number"),
+        ("2*{push}", "SC315", "`push` is no quantity"),
+        ("2*push", "SC221", "`push` is no name of an expression"),
+        ("{joint.rail.effort}", "SC315", "is known at its end"),
+    ],
+)
 def test_what_an_expression_lacks_is_told_in_its_words(expression, code, message):
     ((found, line, text),) = faults_of(ASKED.replace("EXPRESSION", expression))
     assert (found, line) == (code, 4)
@@ -288,17 +306,33 @@ def test_worlds_do_not_differ_in_their_keyframe():
     assert [fault[0] for fault in faults_of(ASKED.replace("EXPRESSION", "t") + varied)] == ["SC317"]
 
 
-@pytest.mark.parametrize("unit", [form.format(one) for one in UNITS for form in (
-    "{}", "{}/mm", "1/{}", "N*{}", "{} deg", "{}^2", "kN/({} s)", "{}/ms/cm", "g²·{}")])  # fmt: skip
+@pytest.mark.parametrize(
+    "unit",
+    [
+        form.format(one)
+        for one in UNITS
+        for form in ("{}", "{}/mm", "1/{}", "N*{}", "{} deg", "{}^2", "kN/({} s)", "{}/ms/cm", "g²·{}")
+    ],
+)
 def test_the_si_unit_of_a_unit_has_its_dimension_and_no_factor(unit):
     (factor, dimension), wanted = parse_unit(si_unit(unit)), parse_unit(unit)[1]
     assert (factor, dimension) == (1.0, wanted)
 
 
-@pytest.mark.parametrize(("unit", "si"), [
-    ("N/mm", "N/m"), ("N mm/deg", "N*m/rad"), ("kNm s/rad", "N*m*s/rad"), ("g/cm**3", "kg/m^3"), ("rpm", "rad/s"),
-    ("1/rpm", "1/(rad/s)"), ("%", ""), ("mm/m", ""), ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("unit", "si"),
+    [
+        ("N/mm", "N/m"),
+        ("N mm/deg", "N*m/rad"),
+        ("kNm s/rad", "N*m*s/rad"),
+        ("g/cm**3", "kg/m^3"),
+        ("rpm", "rad/s"),
+        ("1/rpm", "1/(rad/s)"),
+        ("%", ""),
+        ("mm/m", ""),
+        ("", ""),
+    ],
+)
 def test_the_si_unit_is_spelled_as_people_do(unit, si):
     assert si_unit(unit) == si
 
@@ -306,9 +340,12 @@ def test_the_si_unit_is_spelled_as_people_do(unit, si):
 PAGE = Path(joint_fields.__file__).parents[2] / "docs" / "joint_fields.md"
 MASS = "mass: 1, com: [0.1, 0.2, 0.3], inertia: {diag: [0.1, 0.2, 0.25]}"
 NEEDS = {
-    "d6": "axes: {linear: [[1, 0, 0]], angular: [[0, 1, 0]]}", "universal": "axes: {angular: [[1, 0, 0], [0, 1, 0]]}",
-    "screw": "pitch: 0.1", "distance": "length: 1, parent_frame: {xyz: [0, 0, 1]}", "cable": "stretch: 10",
-}  # fmt: skip
+    "d6": "axes: {linear: [[1, 0, 0]], angular: [[0, 1, 0]]}",
+    "universal": "axes: {angular: [[1, 0, 0], [0, 1, 0]]}",
+    "screw": "pitch: 0.1",
+    "distance": "length: 1, parent_frame: {xyz: [0, 0, 1]}",
+    "cable": "stretch: 10",
+}
 VALUE = {
     "limit": "limit: {lower: -1, upper: 1}",
     "drive": "drive: {mode: velocity, target_velocity: 1, damping: 1}",
@@ -448,11 +485,14 @@ def test_a_world_asks_for_no_more_than_the_solver_honours():
     assert "damping on a `distance` joint" in fault.message
 
 
-@pytest.mark.parametrize(("key", "several"), [
-    ("drive", "{mode: position, stiffness: 9, target: [0.1, 0.2, 0.3]}"),
-    ("drive", "{mode: velocity, damping: 2, target_velocity: [1, 2, 3]}"),
-    ("motion", "{position: [0.1, 0.2, 0.3]}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "several"),
+    [
+        ("drive", "{mode: position, stiffness: 9, target: [0.1, 0.2, 0.3]}"),
+        ("drive", "{mode: velocity, damping: 2, target_velocity: [1, 2, 3]}"),
+        ("motion", "{position: [0.1, 0.2, 0.3]}"),
+    ],
+)
 @pytest.mark.parametrize("kind", ["ball", "planar", "nc_spherical"])
 def test_numbers_of_all_dofs_in_one_say_what_to_write(kind, key, several):
     """What the hint says checks clean."""

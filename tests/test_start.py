@@ -118,10 +118,26 @@ def carrier(prefix, y):
 
 WAVE = {"amplitude": 0.2, "frequency": 0.5, "phase": 0.7}
 # Open chains and loops, loops there twice, what is written, what follows, what is prescribed, and points.
-EVERYTHING = (PARTS["written"], PARTS["at_rest"], PARTS["far"], PARTS["carried"], PARTS["rods"], OPEN, points("p", 26),
-              carrier("t", 29), four_bar("v", 32, motion={"velocity": 1.2}), four_bar("s", 35, motion={"position": "$wave"}))
-BATCH = {"worlds": 3, "vary": {"bodies.w1.mass": {"list": [1, 2, 5]}, "joints.f_elbow.damping": {"list": [0, 5, 50]},
-                               "joints.o0_pin.q": {"list": [0.3, 0.2, -0.1]}}}  # fmt: skip
+EVERYTHING = (
+    PARTS["written"],
+    PARTS["at_rest"],
+    PARTS["far"],
+    PARTS["carried"],
+    PARTS["rods"],
+    OPEN,
+    points("p", 26),
+    carrier("t", 29),
+    four_bar("v", 32, motion={"velocity": 1.2}),
+    four_bar("s", 35, motion={"position": "$wave"}),
+)
+BATCH = {
+    "worlds": 3,
+    "vary": {
+        "bodies.w1.mass": {"list": [1, 2, 5]},
+        "joints.f_elbow.damping": {"list": [0, 5, 50]},
+        "joints.o0_pin.q": {"list": [0.3, 0.2, -0.1]},
+    },
+}
 
 
 def of_solver(solver, world=None):
@@ -167,15 +183,20 @@ def test_the_start_is_that_of_dense_problems(started, world):
     np.testing.assert_allclose(q[follows], found, atol=ROUNDING, rtol=0)
     np.testing.assert_allclose(alone.joint_qd[0], oracle(alone), atol=ROUNDING, rtol=0)
     pace = 2 * np.pi * WAVE["frequency"]
-    known = {"v0_pin": (0, 1.2), "o0_pin": (BATCH["vary"]["joints.o0_pin.q"]["list"][world], 2),
-             "s0_pin": (0.2 * np.sin(0.7), 0.2 * pace * np.cos(0.7)), "t0_pin": (0, 0.4)}  # fmt: skip
+    known = {
+        "v0_pin": (0, 1.2),
+        "o0_pin": (BATCH["vary"]["joints.o0_pin.q"]["list"][world], 2),
+        "s0_pin": (0.2 * np.sin(0.7), 0.2 * pace * np.cos(0.7)),
+        "t0_pin": (0, 0.4),
+    }
     rate = dict(zip(alone.dofs.label, alone.joint_qd[0], strict=True))
     for name, values in known.items():
         np.testing.assert_allclose((q[label == name][0], rate[name]), values, atol=1e-15, rtol=0, err_msg=name)
 
 
-@pytest.mark.parametrize("solver", ["generalized", "natural", *(pytest.param(name, marks=pytest.mark.slow) for name in (
-    "maximal", "affine"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver", ["generalized", "natural", *(pytest.param(name, marks=pytest.mark.slow) for name in ("maximal", "affine"))]
+)
 def test_frame_0_is_the_start(scalar_code, device, solver, started):
     """Of every solver, though steps, damping and masses differ; loop joints by projection."""
     model, options = of_solver(solver)
@@ -193,8 +214,11 @@ def test_frame_0_is_the_start(scalar_code, device, solver, started):
 def test_only_the_builder_of_models_assembles():
     """No solver, kernel or command finds a start of its own; a simulation takes the builder's for a state that is set."""
     house = Path(simcli.__file__).parent
-    where = {path.relative_to(house).as_posix() for path in house.rglob("*.py")
-             if re.search(r"closure\.(begin import .*\bbegun\b|close|least)", path.read_text())}  # fmt: skip
+    where = {
+        path.relative_to(house).as_posix()
+        for path in house.rglob("*.py")
+        if re.search(r"closure\.(begin import .*\bbegun\b|close|least)", path.read_text())
+    }
     outside = {path for path in where if not path.startswith("model/closure/")}
     assert outside == {"model/from_scene.py", "simulation/starts.py"}
 
@@ -202,8 +226,15 @@ def test_only_the_builder_of_models_assembles():
 def test_a_world_begins_alike_alone_and_in_any_batch():
     """To the last bit, positions and rates, whatever the batch varies."""
     parts = [*PARTS.values(), OPEN]
-    vary = {"worlds": 5, "seed": 3, "vary": {"bodies.w1.mass": {"uniform": [1, 3]}, "joints.o0_pin.q": {"uniform": [0, 0.4]},
-                                              "bodies.c1.com[0]": {"uniform": [0, 0.1]}}}  # fmt: skip
+    vary = {
+        "worlds": 5,
+        "seed": 3,
+        "vary": {
+            "bodies.w1.mass": {"uniform": [1, 3]},
+            "joints.o0_pin.q": {"uniform": [0, 0.4]},
+            "bodies.c1.com[0]": {"uniform": [0, 0.1]},
+        },
+    }
     document = scene(together(*parts, batch=vary))
     spec = resolve(document)
     whole = build_worlds(document, spec)

@@ -23,16 +23,20 @@ ANGLES = np.linspace(-3, 3, 9)
 OBLIQUE = turn_about([1, 2, 3], 0.7)
 GRASHOF, NEARLY = (0.95, 0.41, 0.71, 0.79), (0.9, 0.4, 0.8, 0.7001)  # ground, crank, coupler, rocker; links that nearly fold
 BARS = {  # prefix: lengths, angle of the drawing, side, plane, joint that closes it
-    "u": (GRASHOF, 0.4, 1, None, "c"), "v": (GRASHOF, -2.0, -1, OBLIQUE, "c"), "w": (NEARLY, 1.3, 1, OBLIQUE, "b"),
+    "u": (GRASHOF, 0.4, 1, None, "c"),
+    "v": (GRASHOF, -2.0, -1, OBLIQUE, "c"),
+    "w": (NEARLY, 1.3, 1, OBLIQUE, "b"),
     "x": (NEARLY, 2.5, -1, None, "d"),
-}  # fmt: skip
+}
 CRANKS = {"p": (0.153, 0.306, 0.0, None), "q": (0.2, 0.5, 1.9, OBLIQUE)}  # crank, rod, angle of the drawing, plane
 
 
 def side_by_side():
     """All linkages in one scene."""
-    return [*(four_bar_of(name, *rest[:4], loop=rest[4], at=(0, 3 * k, 0)) for k, (name, rest) in enumerate(BARS.items())),
-            *(slider_crank_of(name, *rest, at=(5, 3 * k, 0)) for k, (name, rest) in enumerate(CRANKS.items()))]
+    return [
+        *(four_bar_of(name, *rest[:4], loop=rest[4], at=(0, 3 * k, 0)) for k, (name, rest) in enumerate(BARS.items())),
+        *(slider_crank_of(name, *rest, at=(5, 3 * k, 0)) for k, (name, rest) in enumerate(CRANKS.items())),
+    ]
 
 
 def worlds_of(parts, vary, worlds=None, **more):
@@ -109,8 +113,10 @@ def test_the_shipped_slider_crank_begins_ahead_of_its_crank():
     assert written_moves(model) == []
 
 
-@pytest.mark.parametrize(("name", "joint", "ends"), [("andrews_squeezer", "beta", (-3, 3)), ("bricard", "P0", (-0.3, 1.5)),
-                                                      ("n_fourbar", "A2", (-3, 3))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "joint", "ends"),
+    [("andrews_squeezer", "beta", (-3, 3)), ("bricard", "P0", (-0.3, 1.5)), ("n_fourbar", "A2", (-3, 3))],
+)
 def test_mechanisms_of_many_loops_follow_one_branch(name, joint, ends):
     """Redundant ones, and one whose other coordinates are all written: over a fine grid nothing jumps, and all is closed."""
     angles = np.linspace(*ends, 41)
@@ -132,19 +138,49 @@ def spatial(R):
     ends = [R @ (0.5 * axis) for axis in axes]
     links = {f"s{k}": body_at((ends[k] + ends[k + 1]) / 2) for k in range(3)}
     names = ["world", *links, "world"]
-    joints = {f"s{k}_hinge": {"type": "revolute", "parent": names[k], "child": names[k + 1], "at": ends[k].tolist(),
-                              "axis": (R @ axes[k]).tolist()} for k in range(3)}  # fmt: skip
-    joints["s3_hinge"] = {"type": "revolute", "parent": "world", "child": "s2", "at": ends[3].tolist(),
-                          "axis": (R @ axes[3]).tolist(), "loop": True}  # fmt: skip
+    joints = {
+        f"s{k}_hinge": {
+            "type": "revolute",
+            "parent": names[k],
+            "child": names[k + 1],
+            "at": ends[k].tolist(),
+            "axis": (R @ axes[k]).tolist(),
+        }
+        for k in range(3)
+    }
+    joints["s3_hinge"] = {
+        "type": "revolute",
+        "parent": "world",
+        "child": "s2",
+        "at": ends[3].tolist(),
+        "axis": (R @ axes[3]).tolist(),
+        "loop": True,
+    }
     near, far = R @ [0, 5, 0], R @ [np.cos(0.4), 5 + np.sin(0.4), 0]
     links |= {"in": body_at(near - R @ [0.5, 0, 0]), "out": body_at((near + far) / 2)}
-    joints["in_hinge"] = {"type": "revolute", "parent": "world", "child": "in", "at": (R @ [-1, 5, 0]).tolist(),
-                          "axis": (R @ [1, 0, 0]).tolist()}  # fmt: skip
-    joints["out_hinge"] = {"type": "cylindrical", "parent": "world", "child": "out", "at": far.tolist(),
-                           "axis": (R @ [np.cos(0.4), np.sin(0.4), 0]).tolist()}  # fmt: skip
+    joints["in_hinge"] = {
+        "type": "revolute",
+        "parent": "world",
+        "child": "in",
+        "at": (R @ [-1, 5, 0]).tolist(),
+        "axis": (R @ [1, 0, 0]).tolist(),
+    }
+    joints["out_hinge"] = {
+        "type": "cylindrical",
+        "parent": "world",
+        "child": "out",
+        "at": far.tolist(),
+        "axis": (R @ [np.cos(0.4), np.sin(0.4), 0]).tolist(),
+    }
     cross = [(R @ axis).tolist() for axis in ([0, 0, 1], [-np.sin(0.4), np.cos(0.4), 0])]
-    joints["cross"] = {"type": "universal", "parent": "in", "child": "out", "at": near.tolist(), "loop": True,
-                       "axes": {"angular": cross}}  # fmt: skip
+    joints["cross"] = {
+        "type": "universal",
+        "parent": "in",
+        "child": "out",
+        "at": near.tolist(),
+        "loop": True,
+        "axes": {"angular": cross},
+    }
     return links, joints
 
 
@@ -184,18 +220,30 @@ HELD = {  # what is written of crank and slide, and which of them is held
     "varied": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("batch={worlds: 2, vary: {joints.p_d.q: {list: [-0.05, -0.05]}}}",), "d"),
     "a parameter of a parameter": ({"a": {"q": 0.5}, "d": {"q": "${v}"}}, ("params.w=0.05",), "d"),
     "a table of parameters": ({"a": {"q": 0.5}, "d": {"q": "${v}"}}, ("params={w: 0.05, v: '${-w}'}",), "d"),
-    "a parameter that another place beats": ({"a": {"q": 0.5}, "d": {"q": "${v}"}},
-                                             ("params.w=0.07", "initial.joint_q.p_d=-0.05"), "d"),
+    "a parameter that another place beats": (
+        {"a": {"q": 0.5}, "d": {"q": "${v}"}},
+        ("params.w=0.07", "initial.joint_q.p_d=-0.05"),
+        "d",
+    ),
     "a table of initial": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("initial={joint_q: {p_d: -0.05}}",), "d"),
     "a pattern": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("initial.joint_q.*_d=-0.05",), "d"),
-    "varied, through a parameter": ({"a": {"q": 0.5}, "d": {"q": "${v}"}},
-                                    ("batch={worlds: 2, vary: {params.w: {list: [0.05, 0.05]}}}",), "d"),
-    "varied beats set": ({"a": {"q": 0.1}, "d": {"q": 0}},
-                         ("joints.p_a.q=0.1", Override(VARY, "joints.p_d.q=-0.05, -0.05")), "d"),
-    "set beats the batch of the file": ({"a": {"q": 0.1}, "d": {"q": 0}, BATCH: "joints.p_a.q"},
-                                        ("joints.p_d.q=-0.05",), "d"),
+    "varied, through a parameter": (
+        {"a": {"q": 0.5}, "d": {"q": "${v}"}},
+        ("batch={worlds: 2, vary: {params.w: {list: [0.05, 0.05]}}}",),
+        "d",
+    ),
+    "varied beats set": (
+        {"a": {"q": 0.1}, "d": {"q": 0}},
+        ("joints.p_a.q=0.1", Override(VARY, "joints.p_d.q=-0.05, -0.05")),
+        "d",
+    ),
+    "set beats the batch of the file": (
+        {"a": {"q": 0.1}, "d": {"q": 0}, BATCH: "joints.p_a.q"},
+        ("joints.p_d.q=-0.05",),
+        "d",
+    ),
     "prescribed": ({"a": {"q": 0.5}, "d": {"motion": {"position": -0.05}}}, ("joints.p_a.q=0.5",), "d"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -226,8 +274,16 @@ def test_parameters_of_instances_name_coordinates(tmp_path, option):
     bodies, joints = dead_centre(a={"q": 0.5}, d={"q": "${-w}"})
     model = {"params": {"w": 0.01}, "bodies": bodies, "joints": joints}
     path = tmp_path / "instance.yaml"
-    path.write_text(json.dumps({"simcli": 1, "params": {"z": 0.01}, "models": {"crank": model},
-                                "instances": {"one": {"model": "crank", "params": {"w": "${z}"}}}}))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "simcli": 1,
+                "params": {"z": 0.01},
+                "models": {"crank": model},
+                "instances": {"one": {"model": "crank", "params": {"w": "${z}"}}},
+            }
+        )
+    )
     document = load_scene(path, (option,))
     assert coordinate(build_worlds(document, resolve(document)), "one/p_d")[0] == -0.05
 
@@ -350,11 +406,18 @@ def test_a_limit_that_excludes_the_drawn_branch_gives_the_other():
 def test_only_dofs_that_moved_and_are_written_are_blamed():
     """A planar joint of which one dof is prescribed: the other two close the loop, and nothing is told."""
     bodies = {"plate": body_at((1, 0, 0)), "arm": body_at((1.5, 0, 0.5))}
-    joints = {"glide": {"type": "planar", "parent": "world", "child": "plate", "at": [1, 0, 0], "axis": [0, 1, 0],
-                        "motion": [{"position": 0.3}, None, None]},
-              "pin": {"type": "revolute", "parent": "plate", "child": "arm", "at": [1, 0, 0], "axis": [0, 1, 0]},
-              "close": {"type": "revolute", "parent": "world", "child": "arm", "at": [2, 0, 1], "axis": [0, 1, 0],
-                        "loop": True}}  # fmt: skip
+    joints = {
+        "glide": {
+            "type": "planar",
+            "parent": "world",
+            "child": "plate",
+            "at": [1, 0, 0],
+            "axis": [0, 1, 0],
+            "motion": [{"position": 0.3}, None, None],
+        },
+        "pin": {"type": "revolute", "parent": "plate", "child": "arm", "at": [1, 0, 0], "axis": [0, 1, 0]},
+        "close": {"type": "revolute", "parent": "world", "child": "arm", "at": [2, 0, 1], "axis": [0, 1, 0], "loop": True},
+    }
     model = alone([(bodies, joints)])
     assert np.abs(dense_rows(model)[1]).max() < 1e-12
     assert model.start.moves
@@ -399,8 +462,9 @@ def test_a_simulation_begins_where_a_run_does_whatever_was_before(tmp_path):
     assert angle_between(again, four_bar_angles(GRASHOF, 0.4, 1, 0.2)[1]) < SAME
 
 
-@pytest.mark.parametrize("keys", [{"initial": {"joint_q": {"u_a": [2.5]}}},
-                                  {"keyframes": {"far": {"joint_q": {"u_a": [2.5]}}}, "initial": "far"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "keys", [{"initial": {"joint_q": {"u_a": [2.5]}}}, {"keyframes": {"far": {"joint_q": {"u_a": [2.5]}}}, "initial": "far"}]
+)
 def test_keyframes_and_commands_begin_there(tmp_path, keys):
     """`initial`, a keyframe; and commands on states, which take the same start."""
     parts = four_bar_of("u", GRASHOF, 0.4, 1)

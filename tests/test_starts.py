@@ -69,8 +69,9 @@ def first_world(tmp_path, key, text, sets):
 
 @pytest.mark.parametrize("key", STATES)
 @pytest.mark.parametrize("name", ["pin", "p*"])
-@pytest.mark.parametrize("who", [pair for pair in itertools.combinations(SPEAKERS, 2) if pair != ("batch", "set")],
-                         ids="-".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "who", [pair for pair in itertools.combinations(SPEAKERS, 2) if pair != ("batch", "set")], ids="-".join
+)
 def test_the_stronger_of_two_speakers_holds(tmp_path, key, name, who):
     """A value of the batch that `--set` says of the same path is refused, as it was (SC207)."""
     assert first_world(tmp_path, key, *said(key, who, name))[0] == pytest.approx(NUMBER[who[1]], rel=1e-12)
@@ -110,11 +111,14 @@ def test_pose_and_velocity_of_a_free_body_have_ranks_by_number(tmp_path, own):
     for sets, q, qd in (
         ((), [4, 5, 6, 0, 0, 0.6, 0.8], [1, 2, 3, 4, 5, 6]),
         (("bodies.box.pose.xyz[2]=7",), [4, 5, 7, 0, 0, 0.6, 0.8], [1, 2, 3, 4, 5, 6]),
-        (("bodies.box.pose.xyz=[7, 8, 9]", "bodies.box.velocity.angular=[0, 0, 1]"),
-         [7, 8, 9, 0, 0, 0.6, 0.8], [1, 2, 3, 0, 0, 1]),
+        (
+            ("bodies.box.pose.xyz=[7, 8, 9]", "bodies.box.velocity.angular=[0, 0, 1]"),
+            [7, 8, 9, 0, 0, 0.6, 0.8],
+            [1, 2, 3, 0, 0, 1],
+        ),
         (("bodies.box.pose.quat_xyzw=[0, 0, 1, 0]",), [4, 5, 6, 0, 0, 1, 0], [1, 2, 3, 4, 5, 6]),
         (("bodies.box.velocity.linear[1]=9",), [4, 5, 6, 0, 0, 0.6, 0.8], [1, 9, 3, 4, 5, 6]),
-    ):  # fmt: skip
+    ):
         for key, wanted in (("joint_q", q), ("joint_qd", qd)):
             np.testing.assert_allclose(first_world(tmp_path, key, text, sets), wanted, rtol=1e-15)
 
@@ -156,13 +160,32 @@ events:
 expect: [{max: joint.pin.q, below: "${limit}"}]
 run: {duration: 0.1}
 """
-UNREAD = ("params.lone", "materials.never.friction", "bodies.b.shapes.s.margin", "bodies.b.shapes.s.radius",
-          "signals.u.constant", "joints.pin.friction", "joints.never.damping")  # fmt: skip
-HAS_READER = ("params.k", "params.hidden", "params.limit", "params.late", "materials.steel.friction",
-              "materials.wood.friction", "joints.pin.q",
-              "bodies.a.shapes.s.margin", "contact.pairs[0].friction", "signals.w.constant",
-              "signals.base.constant", "initial.joint_q.pin", "joints.late.damping", "bodies.b.mass",
-              "world.gravity[2]")  # fmt: skip
+UNREAD = (
+    "params.lone",
+    "materials.never.friction",
+    "bodies.b.shapes.s.margin",
+    "bodies.b.shapes.s.radius",
+    "signals.u.constant",
+    "joints.pin.friction",
+    "joints.never.damping",
+)
+HAS_READER = (
+    "params.k",
+    "params.hidden",
+    "params.limit",
+    "params.late",
+    "materials.steel.friction",
+    "materials.wood.friction",
+    "joints.pin.q",
+    "bodies.a.shapes.s.margin",
+    "contact.pairs[0].friction",
+    "signals.w.constant",
+    "signals.base.constant",
+    "initial.joint_q.pin",
+    "joints.late.damping",
+    "bodies.b.mass",
+    "world.gravity[2]",
+)
 
 
 @pytest.mark.parametrize("varied", [True, False])
@@ -244,10 +267,20 @@ def test_what_all_worlds_share_does_not_vary(tmp_path, path):
         read_scene(tmp_path / "s.yaml", (Override(VARY, f"{path}=0.05, 0.06"),))
 
 
-PRESCRIBED = ({"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
-              {"p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
-               "p_lead": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [0.8, 0, 0.6],
-                          "loop": True}})  # fmt: skip
+PRESCRIBED = (
+    {"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
+    {
+        "p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
+        "p_lead": {
+            "type": "prismatic",
+            "parent": "world",
+            "child": "p",
+            "at": [0, 20, 0],
+            "axis": [0.8, 0, 0.6],
+            "loop": True,
+        },
+    },
+)
 
 
 def test_unwritten_coordinates_close_the_loop():
@@ -353,8 +386,15 @@ def test_a_gap_just_above_the_bound_is_refused_and_one_below_stands():
     """1e-9 m divides them."""
     for shift, codes in ((5e-10, []), (2e-9, ["SC476"])):
         parts, joints = copy.deepcopy(PRESCRIBED)
-        joints["p_lead"] = {"type": "revolute", "parent": "world", "child": "p", "parent_frame": {"xyz": [0.5, 20, shift]},
-                            "child_frame": {}, "axis": [0, 1, 0], "loop": True}  # fmt: skip
+        joints["p_lead"] = {
+            "type": "revolute",
+            "parent": "world",
+            "child": "p",
+            "parent_frame": {"xyz": [0.5, 20, shift]},
+            "child_frame": {},
+            "axis": [0, 1, 0],
+            "loop": True,
+        }
         faults = faults_of(together((parts, joints), initial={"assemble": False}))
         assert [code for code, _, _ in faults] == codes
         assert all(f"{shift:.3g} m" in text for _, _, text in faults)
@@ -365,10 +405,13 @@ LIMITED = {
     "hinge": ({"type": "revolute", "axis": [0, 1, 0], "q": 0.5, "limit": [-0.2, 0.2]}, "[-0.2, 0.2] rad", 0.2),
     "slide": ({"type": "prismatic", "axis": [0, 1, 0], "limit": [0.1, 0.2]}, "[0.1, 0.2] m", 0.1),
     "screw": ({"type": "screw", "axis": [0, 1, 0], "pitch": 0.1, "q": -9, "limit": [-7, 7]}, "[-7, 7] rad", -7),
-    "universal": ({"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "q": [0, 0.4],
-                   "limit": [[-1, 1], [-0.3, 0.3]]}, "[-0.3, 0.3] rad", [0, 0.3]),
+    "universal": (
+        {"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "q": [0, 0.4], "limit": [[-1, 1], [-0.3, 0.3]]},
+        "[-0.3, 0.3] rad",
+        [0, 0.3],
+    ),
     "ball": ({"type": "ball", "q": TURNED[0.7], "limit": [[-1, 1], [-0.6, 0.6], [-1, 1]]}, "[-0.6, 0.6] rad", TURNED[0.6]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("solver", INTEGRATORS)
@@ -412,19 +455,34 @@ def test_limits_hold_after_closing_and_on_joints_that_close():
 
 HELD = {  # what holds or leads two hinges: the joint with its limits, code and place and end of the message, if any
     "a sum": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 1}, ("forces.c.hold", "is between -0.4 and 0.4")),
-    "a sum beyond": ({}, {"of": [{"joint": "a"}, {"joint": "b", "factor": -2}], "hold": -0.7},
-                     ("forces.c.hold", "is between -0.6 and 0.6")),
+    "a sum beyond": (
+        {},
+        {"of": [{"joint": "a"}, {"joint": "b", "factor": -2}], "hold": -0.7},
+        ("forces.c.hold", "is between -0.6 and 0.6"),
+    ),
     "one": ({}, {"of": [{"joint": "a"}], "hold": 0.5}, ("forces.c.hold", "is between -0.2 and 0.2")),
-    "a square": ({"q": 0.1}, {"of": [{"joint": "a", "polynomial": [0.1, 0, 1]}], "hold": 0.2},
-                 ("forces.c.hold", "is between 0.1 and 0.14")),
-    "a square of a free joint": ({"limit": None}, {"of": [{"joint": "a", "polynomial": [0.1, 0, -1]}, {"joint": "b"}],
-                                                   "hold": 1}, ("forces.c.hold", "is at most 0.3")),
+    "a square": (
+        {"q": 0.1},
+        {"of": [{"joint": "a", "polynomial": [0.1, 0, 1]}], "hold": 0.2},
+        ("forces.c.hold", "is between 0.1 and 0.14"),
+    ),
+    "a square of a free joint": (
+        {"limit": None},
+        {"of": [{"joint": "a", "polynomial": [0.1, 0, -1]}, {"joint": "b"}], "hold": 1},
+        ("forces.c.hold", "is at most 0.3"),
+    ),
     "a sum within": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 0.3}, None),
-    "a gear": ({"mimic": {"joint": "b", "offset": 0.5}}, None,
-               ("joints.a.mimic", "between 0.3 and 0.7, outside its own limit [-0.2, 0.2]")),
-    "a gear within": ({"mimic": {"joint": "b", "offset": 0.3}}, None,
-                      ("joints.a.limit", "begins at 0.3 rad, outside its limit [-0.2, 0.2] rad")),
-}  # fmt: skip
+    "a gear": (
+        {"mimic": {"joint": "b", "offset": 0.5}},
+        None,
+        ("joints.a.mimic", "between 0.3 and 0.7, outside its own limit [-0.2, 0.2]"),
+    ),
+    "a gear within": (
+        {"mimic": {"joint": "b", "offset": 0.3}},
+        None,
+        ("joints.a.limit", "begins at 0.3 rad, outside its limit [-0.2, 0.2] rad"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", HELD)

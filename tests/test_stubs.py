@@ -84,8 +84,9 @@ def test_what_another_process_has_traced_is_not_traced(first, cache, tmp_path): 
     assert files(cache) == sorted((kernel, note))
 
 
-@pytest.mark.parametrize(("sets", "expected"), [(("solver.dt=5e-3", "bodies.ball.mass=2"), TAKEN),
-                                                (("solver.integrator=rk4",), COMPILED)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sets", "expected"), [(("solver.dt=5e-3", "bodies.ball.mass=2"), TAKEN), (("solver.integrator=rk4",), COMPILED)]
+)
 def test_values_need_no_other_stub_and_structures_do(sets, expected, first, tmp_path):
     taken, digest = run(tmp_path, FALL, *sets)
     assert facts(taken) == expected
@@ -102,8 +103,13 @@ def another_key(text):
     return stubs.StubNote("T" + "0" * 64, note.kernel, note.entries).text()
 
 
-HARMS = [lambda text: "", lambda text: text[:-9], lambda text: text.replace("[", "(", 1),
-         lambda text: text.replace("1", "2"), another_key]  # fmt: skip
+HARMS = [
+    lambda text: "",
+    lambda text: text[:-9],
+    lambda text: text.replace("[", "(", 1),
+    lambda text: text.replace("1", "2"),
+    another_key,
+]
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -162,11 +168,13 @@ def test_foreign_functions_have_no_digest(first):
 def test_a_process_that_is_killed_leaves_what_serves(cache, tmp_path):  # noqa: F811
     """StubNotes are written after their kernels: between both, the next process traces, and no more."""
     (tmp_path / "scene.yaml").write_text(FALL)
-    code = ("import os\nfrom simcli.kernels.device import kernel_cache\n"
-            "kernel_cache.keep_note = lambda *words: os.kill(os.getpid(), 9)\n"
-            "from simcli.cli.process import run_command\n"
-            "from simcli.kernels.device.runtime import stop_device\n"
-            "run_command(['run', 'scene.yaml', '-q'], debug=True, as_json=False)\nstop_device()")
+    code = (
+        "import os\nfrom simcli.kernels.device import kernel_cache\n"
+        "kernel_cache.keep_note = lambda *words: os.kill(os.getpid(), 9)\n"
+        "from simcli.cli.process import run_command\n"
+        "from simcli.kernels.device.runtime import stop_device\n"
+        "run_command(['run', 'scene.yaml', '-q'], debug=True, as_json=False)\nstop_device()"
+    )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), cwd=tmp_path, check=False)
     assert done.returncode == -9
     assert [path.suffix for path in files(cache)] == [kernel_cache.SUFFIX]

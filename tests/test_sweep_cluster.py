@@ -200,10 +200,19 @@ def test_an_answer_with_files_elsewhere_is_refused(name):
     assert (report.ending, "names no file below" in report.reason) == (Ending.CRASHED, True)
 
 
-@pytest.mark.parametrize("plain", [
-    {}, {"ending": "won"}, {"ending": "done"}, {"ending": "done", "result": 1}, {"ending": "done", "result": {}},
-    {"ending": "done", "result": {**RESULT, "failed": {"c-of-others": "nan"}}},
-    {"ending": "done", "result": {**RESULT, "n_steps": "many"}}, {"ending": "done", "result": {**RESULT, "digest": None}}])
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {},
+        {"ending": "won"},
+        {"ending": "done"},
+        {"ending": "done", "result": 1},
+        {"ending": "done", "result": {}},
+        {"ending": "done", "result": {**RESULT, "failed": {"c-of-others": "nan"}}},
+        {"ending": "done", "result": {**RESULT, "n_steps": "many"}},
+        {"ending": "done", "result": {**RESULT, "digest": None}},
+    ],
+)
 def test_an_answer_that_is_none_is_a_crash(plain):
     report = report_of(plan_of(well(2)).chunks[0], json.loads(json.dumps(plain)), "")
     assert (report.ending, report.result) == (Ending.CRASHED, {})

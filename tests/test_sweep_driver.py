@@ -369,8 +369,11 @@ def test_processes_that_die_cost_their_chunk_and_no_more(tmp_path, monkeypatch):
     cases = [*well(6), "nan-1", "segv-1", "error-1", "refused-1"]
     executor = pool(tmp_path, 2)
     summary = drive_sweep(plan_of(cases), tmp_path, executor)
-    given_up = {"segv-1": "its process was ended by SIGSEGV", "error-1": "ValueError: a defect",
-                "refused-1": "the scene is wrong"}  # fmt: skip
+    given_up = {
+        "segv-1": "its process was ended by SIGSEGV",
+        "error-1": "ValueError: a defect",
+        "refused-1": "the scene is wrong",
+    }
     assert summary.failed == {**given_up, "nan-1": "nan"}
     assert table_of(tmp_path) == whole_table(cases, given_up)
     assert executor.reports(0.0) == []
@@ -415,7 +418,9 @@ def test_a_sweep_at_rest(tmp_path):
     drive_sweep(plan_of(cases), tmp_path, Here(tmp_path))
     found = status_of(tmp_path)
     assert (found.n_done, found.failed) == (
-        N - 2, {"nan-1": "nan", "error-1": "ValueError: a defect", "refused-1": "the scene is wrong"})  # fmt: skip
+        N - 2,
+        {"nan-1": "nan", "error-1": "ValueError: a defect", "refused-1": "the scene is wrong"},
+    )
     assert found.n_given_up == 2
     assert [(row.executor, row.work.cases, row.work.n_steps) for row in found.rows] == [("here", N - 2, 10 * (N - 2))]
     assert not found.notes
@@ -453,7 +458,9 @@ def test_who_lives_and_who_does_not(tmp_path):
     with ledger.path.open("ab") as stream:
         stream.write(b"damage\n")
     assert [note.partition(": ")[2] for note in status_of(tmp_path).notes] == [
-        "1 damaged line not believed", "is no ledger; left alone"]  # fmt: skip
+        "1 damaged line not believed",
+        "is no ledger; left alone",
+    ]
 
 
 def test_a_folder_without_a_sweep_has_no_status(tmp_path):

@@ -61,7 +61,10 @@ def test_results_and_tries_of_two_writers_are_the_same_in_any_order(tmp_path):
     one.note(LedgerEvent.GIVEN_UP, "d", ("w",), reason="boom")
     state = state_of(tmp_path / "1")
     assert {case: (one.file, one.digest, one.reason) for case, one in state.results.items()} == {
-        "x": ("results/a.h5", "earlier", ""), "y": ("results/a.h5", "later", ""), "z": ("results/b.h5", "d1", "nan")}
+        "x": ("results/a.h5", "earlier", ""),
+        "y": ("results/a.h5", "later", ""),
+        "z": ("results/b.h5", "d1", "nan"),
+    }
     assert state.failed() == {"z": "nan", "w": "boom"}
     assert [(one.chunk, one.cases) for one in state.open.values()] == [("c", ("v",))]
     assert state.digests == {"results/a.h5": {"earlier", "later"}, "results/b.h5": {"d1"}}

@@ -65,17 +65,27 @@ def test_names_do_not_depend_on_number_or_order_of_worlds(ids):
 
 def test_names_do_not_depend_on_words_and_pictures(ids, folder):
     whole = ids(DRAWN)
-    assert ids(DRAWN, "description=another", "look={background: white}", "name=other",
-               "expect=[{max: energy.drift, below: 1}]") == whole  # fmt: skip
+    assert (
+        ids(DRAWN, "description=another", "look={background: white}", "name=other", "expect=[{max: energy.drift, below: 1}]")
+        == whole
+    )
     (folder / "swing.yaml").rename(folder / "swung.yaml")
     assert [case.id for case in plan_of(folder / "swung.yaml", (DRAWN,), device="cpu").cases] == whole
 
 
-@pytest.mark.parametrize("change", [
-    "batch.seed=6", "batch.vary.joints.pin.q={uniform: [0, 1.0000000000000002]}", "solver.precision=float32",
-    "solver.dt=5e-4", "run.duration=0.07", "bodies.lower.mass=1.0000000000000002", "measure={peak: {max: joint.pin.q}}",
-    "params.unused=2",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        "batch.seed=6",
+        "batch.vary.joints.pin.q={uniform: [0, 1.0000000000000002]}",
+        "solver.precision=float32",
+        "solver.dt=5e-4",
+        "run.duration=0.07",
+        "bodies.lower.mass=1.0000000000000002",
+        "measure={peak: {max: joint.pin.q}}",
+        "params.unused=2",
+    ],
+)
 def test_names_change_with_what_decides_about_numbers(ids, change):
     assert not set(ids(DRAWN)) & set(ids(DRAWN, change))
 
@@ -115,11 +125,14 @@ def test_a_sweep_is_the_product_of_its_choices(folder):
     assert (plan.keep, plan.time_limit, plan.device) == ("none", None, "cpu")
 
 
-@pytest.mark.parametrize(("more", "left"), [
-    ("exclude: [{load: light}]", [(1e-3, "heavy"), (5e-4, "heavy")]),
-    ('exclude: [{load: light, solver.dt: "0.5 ms"}]', [(1e-3, "light"), (1e-3, "heavy"), (5e-4, "heavy")]),
-    ("only: [{load: [heavy, light], solver.dt: 1e-3}]", [(1e-3, "light"), (1e-3, "heavy")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        ("exclude: [{load: light}]", [(1e-3, "heavy"), (5e-4, "heavy")]),
+        ('exclude: [{load: light, solver.dt: "0.5 ms"}]', [(1e-3, "light"), (1e-3, "heavy"), (5e-4, "heavy")]),
+        ("only: [{load: [heavy, light], solver.dt: 1e-3}]", [(1e-3, "light"), (1e-3, "heavy")]),
+    ],
+)
 def test_combinations_may_be_left_out(folder, more, left):
     plan = plan_of(write(folder, SWEEP + more), device="cpu")
     found = [dict(case.labels) for case in plan.cases[::3]]
@@ -129,8 +142,9 @@ def test_combinations_may_be_left_out(folder, more, left):
 def test_several_scenes_have_a_column(folder):
     (folder / "short.yaml").write_text(SCENE.replace("mass: 1.0", "mass: 0.7"))
     text = "sweep: 1\nscene: {long: swing.yaml, short: short.yaml}\nworlds: 2\n"
-    assert [case.labels for case in plan_of(write(folder, text), device="cpu").cases] == [
-        (("scene", "long"),)] * 2 + [(("scene", "short"),)] * 2  # fmt: skip
+    assert [case.labels for case in plan_of(write(folder, text), device="cpu").cases] == [(("scene", "long"),)] * 2 + [
+        (("scene", "short"),)
+    ] * 2
     plan = plan_of(write(folder, "sweep: 1\nscene: [swing.yaml, short.yaml]\n"), device="cpu")
     assert [case.labels for case in plan.cases] == [(("scene", "swing"),), (("scene", "short"),)]
 
@@ -140,35 +154,49 @@ def test_what_a_sweep_includes_and_the_command_line_lay_over_it(folder):
     path = write(folder, f"include: [limits.yaml]{SWEEP}")
     plan = plan_of(path, device="cpu")
     assert (plan.keep, plan.time_limit, [len(chunk.cases) for chunk in plan.chunks]) == ("failed", 120.0, [2, 1] * 4)
-    plan = plan_of(path, ("batch.worlds=1", "bodies.lower.mass=3"), device="cpu", keep="all", time_limit=1.0,
-                   choices={"solver.dt": [2e-3]})  # fmt: skip
+    plan = plan_of(
+        path,
+        ("batch.worlds=1", "bodies.lower.mass=3"),
+        device="cpu",
+        keep="all",
+        time_limit=1.0,
+        choices={"solver.dt": [2e-3]},
+    )
     assert (plan.keep, plan.time_limit, len(plan.chunks)) == ("all", 1.0, 2)
 
 
-@pytest.mark.parametrize(("text", "code", "place", "said"), [
-    ("sweep: 2\nscene: swing.yaml", "SC206", (1, 8), "write sweep: 1"),
-    ("sweep: 1\nworlds: 3", "SC202", (1, 1), "add"),
-    ("sweep: 1\nscene: swingg.yaml", "SC110", (2, 8), "did you mean `swing.yaml`?"),
-    ("sweep: 1\nscene: [swing.yaml, no.yaml]", "SC110", (2, 21), ""),
-    ("sweep: 1\nscene: [swing.yaml, swing.yaml]", "SC102", (2, 8), "keep one"),
-    ("sweep: 1\nscene: swing.yaml\nchoises: {}", "SC204", (3, 1), "did you mean `choices`?"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: 1e-3}", "SC203", (3, 22), "write [0.001]"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: []}", "SC205", (3, 22), "at least one"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3, 3 kg]}", "SC213", (3, 29), ""),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3, 1e-3]}", "SC102", (3, 29), "keep one"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver..dt: [1]}", "SC113", (3, 24), "as solver.dt"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {way: {a: {joints.elbw.q: 1}}}", "SC301", (3, 36), "did you mean `elbow`?"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {way: {a: 3}}", "SC203", (3, 20), ""),
-    ("sweep: 1\nscene: swing.yaml\nset: {bodies.lower.maas: 1}", "SC204", (3, 7), "did you mean `mass`?"),
-    ("sweep: 1\nscene: swing.yaml\nvary: {joints.elbow.z: {uniform: [0, 1]}}", "SC303", (3, 24), ""),
-    ("sweep: 1\nscene: swing.yaml\nmeasure: {p: {maxabs: joint.pin.q}}", "SC204", (3, 15), "did you mean `max_abs`?"),
-    ("sweep: 1\nscene: swing.yaml\nexclude: [{solver.dx: 1}]", "SC301", (3, 23), ""),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3]}\nonly: [{solver.dt: 2}]", "SC206", (4, 20), "values"),
-    ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3]}\nexclude: [{solver.dt: 1e-3}]", "SC205", (4, 10), "leave"),
-    ("sweep: 1\nscene: swing.yaml\nkeep: al", "SC206", (3, 7), "did you mean `all`?"),
-    ("sweep: 1\nscene: swing.yaml\ntime_limit: 5 m", "SC213", (3, 13), ""),
-    ("sweep: 1\nscene: swing.yaml\nworlds: 0", "SC231", (3, 9), ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code", "place", "said"),
+    [
+        ("sweep: 2\nscene: swing.yaml", "SC206", (1, 8), "write sweep: 1"),
+        ("sweep: 1\nworlds: 3", "SC202", (1, 1), "add"),
+        ("sweep: 1\nscene: swingg.yaml", "SC110", (2, 8), "did you mean `swing.yaml`?"),
+        ("sweep: 1\nscene: [swing.yaml, no.yaml]", "SC110", (2, 21), ""),
+        ("sweep: 1\nscene: [swing.yaml, swing.yaml]", "SC102", (2, 8), "keep one"),
+        ("sweep: 1\nscene: swing.yaml\nchoises: {}", "SC204", (3, 1), "did you mean `choices`?"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: 1e-3}", "SC203", (3, 22), "write [0.001]"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: []}", "SC205", (3, 22), "at least one"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3, 3 kg]}", "SC213", (3, 29), ""),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3, 1e-3]}", "SC102", (3, 29), "keep one"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver..dt: [1]}", "SC113", (3, 24), "as solver.dt"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {way: {a: {joints.elbw.q: 1}}}", "SC301", (3, 36), "did you mean `elbow`?"),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {way: {a: 3}}", "SC203", (3, 20), ""),
+        ("sweep: 1\nscene: swing.yaml\nset: {bodies.lower.maas: 1}", "SC204", (3, 7), "did you mean `mass`?"),
+        ("sweep: 1\nscene: swing.yaml\nvary: {joints.elbow.z: {uniform: [0, 1]}}", "SC303", (3, 24), ""),
+        ("sweep: 1\nscene: swing.yaml\nmeasure: {p: {maxabs: joint.pin.q}}", "SC204", (3, 15), "did you mean `max_abs`?"),
+        ("sweep: 1\nscene: swing.yaml\nexclude: [{solver.dx: 1}]", "SC301", (3, 23), ""),
+        ("sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3]}\nonly: [{solver.dt: 2}]", "SC206", (4, 20), "values"),
+        (
+            "sweep: 1\nscene: swing.yaml\nchoices: {solver.dt: [1e-3]}\nexclude: [{solver.dt: 1e-3}]",
+            "SC205",
+            (4, 10),
+            "leave",
+        ),
+        ("sweep: 1\nscene: swing.yaml\nkeep: al", "SC206", (3, 7), "did you mean `all`?"),
+        ("sweep: 1\nscene: swing.yaml\ntime_limit: 5 m", "SC213", (3, 13), ""),
+        ("sweep: 1\nscene: swing.yaml\nworlds: 0", "SC231", (3, 9), ""),
+    ],
+)
 def test_faults_of_a_sweep_have_their_place(folder, text, code, place, said):
     with pytest.raises(SceneError) as caught:
         plan_of(write(folder, text), device="cpu")
@@ -251,13 +279,18 @@ def test_a_run_of_some_worlds_is_a_sweep_of_them(folder):
     assert [case.id for case in plan.cases] == [whole.cases[k].id for k in (1, 4)]
 
 
-@pytest.mark.parametrize(("seconds", "memory", "n_cases", "most", "wanted"), [
-    (1e-3, 1.0, 10**7, None, LONGEST / 1e-3 // GRAIN * GRAIN),
-    (1e-3, 1e7, 10**6, None, 64),  # memory
-    (1e-3, 1.0, 10**5, None, 29_952),  # a chunk of the shortest time
-    (1e-1, 1.0, 10**4, None, 625 // 64 * 64),  # so many pieces
-    (1e3, 1.0, 10**4, None, 1), (1e-3, 1.0, 10**6, 10, 10), (1e-3, 1e12, 10, None, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "memory", "n_cases", "most", "wanted"),
+    [
+        (1e-3, 1.0, 10**7, None, LONGEST / 1e-3 // GRAIN * GRAIN),
+        (1e-3, 1e7, 10**6, None, 64),  # memory
+        (1e-3, 1.0, 10**5, None, 29_952),  # a chunk of the shortest time
+        (1e-1, 1.0, 10**4, None, 625 // 64 * 64),  # so many pieces
+        (1e3, 1.0, 10**4, None, 1),
+        (1e-3, 1.0, 10**6, 10, 10),
+        (1e-3, 1e12, 10, None, 1),
+    ],
+)
 def test_chunks_are_neither_long_nor_large(seconds, memory, n_cases, most, wanted):
     assert cases_at_once(Cost(1, seconds, memory, 1.0, 1.0), n_cases, most) == wanted
 
@@ -324,11 +357,16 @@ def test_the_schema_takes_what_the_program_takes(folder, capsys):
         assert list(validator.iter_errors(yaml.safe_load(SWEEP.replace("worlds: 3\n", "") + wrong))), wrong
 
 
-@pytest.mark.parametrize(("more", "code"), [
-    ("set: {solver.dt: 2 ms}", "SC207"), ("set: {joints.pin.q: 1}", "SC207"), ("set: {run.duration: 1}", None),
-    ("set: {joints.elbow.damping: 0}", None),  # of the other choice
-    ("set: {measure: {peak: {max: joint.pin.q}}}\nmeasure: {peak: {max: joint.pin.qd}}", "SC102"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ("set: {solver.dt: 2 ms}", "SC207"),
+        ("set: {joints.pin.q: 1}", "SC207"),
+        ("set: {run.duration: 1}", None),
+        ("set: {joints.elbow.damping: 0}", None),  # of the other choice
+        ("set: {measure: {peak: {max: joint.pin.q}}}\nmeasure: {peak: {max: joint.pin.qd}}", "SC102"),
+    ],
+)
 def test_what_a_sweep_sets_without_effect_is_refused(folder, more, code):
     (folder / "sweep.yaml").write_text(f"{SWEEP}{more}\n")
     if code is None:

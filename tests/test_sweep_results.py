@@ -116,8 +116,10 @@ def test_worlds_that_fail_are_cases_that_failed(made):
     assert failed.tolist() == [k % WORLDS == FAILING for k in range(2 * WORLDS)]
     assert set(table["status"][~failed]) == {"ok"}
     assert set(made.failed) == set(table["case"][failed])
-    assert all(reason.startswith(f"{code}: ") for reason, code in zip(made.failed.values(), table["status.code"][failed],
-                                                                      strict=True))  # fmt: skip
+    assert all(
+        reason.startswith(f"{code}: ")
+        for reason, code in zip(made.failed.values(), table["status.code"][failed], strict=True)
+    )
     assert np.isfinite(table["status.time"]).tolist() == failed.tolist()
 
 
@@ -264,10 +266,16 @@ def test_what_is_left_is_no_error(made):
     assert "(killed)" in text
 
 
-@pytest.mark.parametrize(("damage", "said"), [
-    ("remove", "does its 4 cases again"), ("flip", ""), ("swap", "does not hold the case"),
-    ("digest", "does not hold the numbers that the ledger says"), ("foreign", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("remove", "does its 4 cases again"),
+        ("flip", ""),
+        ("swap", "does not hold the case"),
+        ("digest", "does not hold the numbers that the ledger says"),
+        ("foreign", ""),
+    ],
+)
 def test_damage_is_found(scenes, made, tmp_path, damage, said):
     copied = object.__new__(Made)
     copied.__dict__.update(made.__dict__ | {"folder": tmp_path / "copy", "digests": dict(made.digests)})

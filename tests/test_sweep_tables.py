@@ -148,10 +148,15 @@ def test_a_scene_that_changes_under_a_sweep_gives_no_results(folder):
     assert not list((folder / "out").rglob("*.h5"))
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    ({"max_worlds": 0}, "max_worlds: 0"), ({"time_limit": -1.0}, "time limit -1 s"), ({"time_limit": 0.0}, "time limit 0 s"),
-    ({"device": "gpu"}, "device `gpu`: choose auto, cpu"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"max_worlds": 0}, "max_worlds: 0"),
+        ({"time_limit": -1.0}, "time limit -1 s"),
+        ({"time_limit": 0.0}, "time limit 0 s"),
+        ({"device": "gpu"}, "device `gpu`: choose auto, cpu"),
+    ],
+)
 def test_what_no_sweep_can_mean_is_refused(folder, words, message):
     with pytest.raises(UsageError, match=message):
         simcli.sweep(folder / "swing.yaml", folder / "out", **words)
@@ -160,8 +165,13 @@ def test_what_no_sweep_can_mean_is_refused(folder, words, message):
 
 def test_a_table_and_one_override_from_python(folder):
     with pytest.raises(simcli.sweeps.in_python.SweepStoppedError, match="3 of 3 cases are left"):
-        simcli.sweep(folder / "swing.yaml", folder / "out", table="../designs/t.csv", sets="run.duration=0.01",
-                     watch=lambda standing: False)  # fmt: skip
+        simcli.sweep(
+            folder / "swing.yaml",
+            folder / "out",
+            table="../designs/t.csv",
+            sets="run.duration=0.01",
+            watch=lambda standing: False,
+        )
 
 
 def test_the_folder_of_an_optimization_is_refused(folder, capsys):
@@ -180,9 +190,16 @@ def test_a_scene_inside_a_run_travels(folder, earlier, tmp_path):
     assert away.digest == run_chunk(chunk, folder / "home", 1, "cpu", "none", None).digest
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("30", 30.0), ("1e-3", 1e-3), ("2.5E2", 250.0), (".5", 0.5), ("10 min", 600.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("30", 30.0),
+        ("1e-3", 1e-3),
+        ("2.5E2", 250.0),
+        (".5", 0.5),
+        ("10 min", 600.0),
+    ],
+)
 def test_times_of_options(text, wanted):
     assert seconds("--time-limit", text) == pytest.approx(wanted, rel=1e-15)
 
@@ -200,8 +217,18 @@ def test_status_counts_the_cases_of_the_plan(folder):
     ledger = Ledger(folder / "out", this_process())
     ledger.note(LedgerEvent.PLANNED, plan=plan.digest, n_cases=3, executor="workers 1")
     chunk = plan.chunks[0]
-    ledger.note(LedgerEvent.DONE, chunk.id, chunk.cases, file="a", n_steps=4, seconds=8.0, attempt=1, digest="d",
-                failed={chunk.cases[0]: "one", chunk.cases[1]: "two"}, executor="workers 1")  # fmt: skip
+    ledger.note(
+        LedgerEvent.DONE,
+        chunk.id,
+        chunk.cases,
+        file="a",
+        n_steps=4,
+        seconds=8.0,
+        attempt=1,
+        digest="d",
+        failed={chunk.cases[0]: "one", chunk.cases[1]: "two"},
+        executor="workers 1",
+    )
     ledger.close()
     assert (status_of(folder / "out").n_done, status_of(folder / "out").failed) == (0, {})
     (folder / "out" / "a").touch()
@@ -220,8 +247,16 @@ def test_a_picture_of_a_fit_is_named_first(folder, capsys):
 
 
 VARY = {"joints.pin.q": {"uniform": [0, 1]}, "joints.elbow.damping": [0.01, 0.02]}
-ASKED = {"vary": VARY, "worlds": 3, "seed": 2, "measure": {"peak": {"max_abs": "joint.elbow.qd"}}, "device": "cpu",
-         "choices": {"solver.dt": [1e-3, 5e-4]}, "sets": ["run.duration=0.02"], "max_worlds": 8}  # fmt: skip
+ASKED = {
+    "vary": VARY,
+    "worlds": 3,
+    "seed": 2,
+    "measure": {"peak": {"max_abs": "joint.elbow.qd"}},
+    "device": "cpu",
+    "choices": {"solver.dt": [1e-3, 5e-4]},
+    "sets": ["run.duration=0.02"],
+    "max_worlds": 8,
+}
 N = 12
 
 
@@ -252,11 +287,17 @@ def test_the_same_call_runs_nothing_and_a_larger_one_what_is_new(made):
     before = {path.name: path.stat().st_mtime_ns for path in (folder / "night" / "results").iterdir()}
     again = simcli.sweep(folder / "swing.yaml", folder / "night", **ASKED)
     assert {path.name: path.stat().st_mtime_ns for path in (folder / "night" / "results").iterdir()} == before
-    assert all(np.array_equal(again.arrays[name], values, equal_nan=values.dtype.kind == "f")
-               for name, values in table.arrays.items())  # fmt: skip
+    assert all(
+        np.array_equal(again.arrays[name], values, equal_nan=values.dtype.kind == "f")
+        for name, values in table.arrays.items()
+    )
     with pytest.raises(SweepStoppedError, match="6 of 18 cases are left; the same call goes on"):
-        simcli.sweep(folder / "swing.yaml", folder / "night", watch=lambda standing: False,
-                     **ASKED | {"vary": VARY | {"joints.elbow.damping": [0.01, 0.02, 0.03]}})  # fmt: skip
+        simcli.sweep(
+            folder / "swing.yaml",
+            folder / "night",
+            watch=lambda standing: False,
+            **ASKED | {"vary": VARY | {"joints.elbow.damping": [0.01, 0.02, 0.03]}},
+        )
     with pytest.raises(OutputError, match="holds another sweep"):
         simcli.sweep(folder / "swing.yaml", folder / "night", **ASKED | {"seed": 3})
     simcli.sweep(folder / "swing.yaml", folder / "night", **ASKED)  # the plan of the folder is that of the last call
@@ -332,9 +373,16 @@ def test_the_check_of_a_folder(made, capsys):
 
 def test_a_dry_run_counts_what_is_left(made, capfd):
     folder, _ = made
-    lines = ("sweep: 1", "scene: swing.yaml", "set: {run.duration: 0.02}", "seed: 2", "worlds: 3",
-             "choices: {solver.dt: [1e-3, 5e-4, 2e-3]}", "measure: {peak: {max_abs: joint.elbow.qd}}",
-             "vary: {joints.pin.q: {uniform: [0, 1]}, joints.elbow.damping: {grid: [0.01, 0.02]}}")  # fmt: skip
+    lines = (
+        "sweep: 1",
+        "scene: swing.yaml",
+        "set: {run.duration: 0.02}",
+        "seed: 2",
+        "worlds: 3",
+        "choices: {solver.dt: [1e-3, 5e-4, 2e-3]}",
+        "measure: {peak: {max_abs: joint.elbow.qd}}",
+        "vary: {joints.pin.q: {uniform: [0, 1]}, joints.elbow.damping: {grid: [0.01, 0.02]}}",
+    )
     (folder / "sweep.yaml").write_text("\n".join(lines))
     words = ("sweep", "run", folder / "sweep.yaml", "-o", folder / "night", "--dry-run", "--device", "cpu")
     assert command(*words) == Exit.OK

@@ -55,8 +55,17 @@ def test_the_next_run_of_a_scene_traces_nothing(started, tmp_path):
     assert digest == started[1]
 
 
-@pytest.mark.parametrize("value", ["bodies.rod.mass=2", "solver.dt=5e-4", "world.gravity=[1,2,3]", "run.duration=0.02",
-                                   "joints.pin.q=-0.7", "output.every=0.002"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "bodies.rod.mass=2",
+        "solver.dt=5e-4",
+        "world.gravity=[1,2,3]",
+        "run.duration=0.02",
+        "joints.pin.q=-0.7",
+        "output.every=0.002",
+    ],
+)
 def test_values_need_no_other_trace(value, started, tmp_path):
     """They are read from memory: the bytes are those of a process that begins with them."""
     taken, digest = run(tmp_path, SCENE, value)
@@ -68,10 +77,16 @@ def test_values_need_no_other_trace(value, started, tmp_path):
     assert anew == digest
 
 
-@pytest.mark.parametrize(("text", "sets"), [
-    (SECOND, ()), (SCENE, ("solver.integrator=rk4",)), (SCENE, ("output.channels=[state, energy]",)),
-    (SCENE, ("joints.pin.friction=0.2",)), (SCENE, ("batch.worlds=2", "batch.seed=1")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sets"),
+    [
+        (SECOND, ()),
+        (SCENE, ("solver.integrator=rk4",)),
+        (SCENE, ("output.channels=[state, energy]",)),
+        (SCENE, ("joints.pin.friction=0.2",)),
+        (SCENE, ("batch.worlds=2", "batch.seed=1")),
+    ],
+)
 def test_what_a_trace_reads_of_another_scene_is_another(text, sets, started, tmp_path):
     """Whether its kernel is another one or not: what is reused is what a trace would have given."""
     first, digest = run(tmp_path, text, *sets)
@@ -116,8 +131,19 @@ def test_a_signature_tells_structures_apart_and_values_of_memory_not():
     same, one, other = Part(1), Part(1), Part(1)
     assert said(same, same) != said(one, other)  # which of them a function reads is part of it
     zeros = np.zeros(3)
-    pairs = [(1, 2), (1, 1.0), (1, True), (0.0, -0.0), ("a", b"a"), ((1,), [1]), (min, max), (Part, Part(1)),
-             (np.arange(3), np.arange(4)), (zeros, zeros.astype(np.float32)), (zeros, zeros[:, None])]  # fmt: skip
+    pairs = [
+        (1, 2),
+        (1, 1.0),
+        (1, True),
+        (0.0, -0.0),
+        ("a", b"a"),
+        ((1,), [1]),
+        (min, max),
+        (Part, Part(1)),
+        (np.arange(3), np.arange(4)),
+        (zeros, zeros.astype(np.float32)),
+        (zeros, zeros[:, None]),
+    ]
     for a, b in pairs:
         assert said(a) != said(b), (a, b)
     assert said(np.zeros(3)) == said(np.ones(4))

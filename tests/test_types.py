@@ -31,8 +31,24 @@ pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[1]
 MOST_ERRORS = 2064  # of all rooms; lower it where errors are fixed, never raise it
 # Of whom a program gets objects, beside the classes that the front door has.
-GIVEN = (Body, Column, DeviceView, ErrorEstimate, Event, Failure, Joint, Measure, NamedPoint, OpenRecording, Provenance,
-         Quantities, Snapshot, Standing, WorldColumn, WorldTable)  # fmt: skip
+GIVEN = (
+    Body,
+    Column,
+    DeviceView,
+    ErrorEstimate,
+    Event,
+    Failure,
+    Joint,
+    Measure,
+    NamedPoint,
+    OpenRecording,
+    Provenance,
+    Quantities,
+    Snapshot,
+    Standing,
+    WorldColumn,
+    WorldTable,
+)
 # As others write a class without parameters: an array of any shape and type of numbers, a slice of anything.
 BARE = re.compile(r"ndarray\[tuple\[Any, \.\.\.\]|dtype\[Any\]|slice\[Any, Any, Any\]")
 PROGRAM = """
@@ -81,11 +97,16 @@ def said(tmp_path_factory):
     program = tmp_path_factory.mktemp("types") / "program.py"
     lines = [PROGRAM, *(f"reveal_type(simcli.{name})" for name in simcli._LATE)]
     for k, kind in enumerate(classes()):
-        lines += [f"from {kind.__module__} import {kind.__name__} as Kind{k}", f"def see{k}(one: Kind{k}) -> None:",
-                  "    reveal_type(one)", *(f"    reveal_type(one.{name})" for name in members(kind))]  # fmt: skip
+        lines += [
+            f"from {kind.__module__} import {kind.__name__} as Kind{k}",
+            f"def see{k}(one: Kind{k}) -> None:",
+            "    reveal_type(one)",
+            *(f"    reveal_type(one.{name})" for name in members(kind)),
+        ]
     program.write_text("\n".join(lines) + "\n")
-    done = subprocess.run([sys.executable, "-m", "mypy", "simcli", str(program)], cwd=ROOT, env=environment(),
-                          capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "simcli", str(program)], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
     assert "(checked " in done.stdout.splitlines()[-1], done.stdout + done.stderr
     shown = [line.split("program.py:")[1] for line in done.stdout.splitlines() if "program.py:" in line]
     return shown, [line for line in done.stdout.splitlines() if " error: " in line], program.read_text()
@@ -105,7 +126,12 @@ def test_errors_only_fall(said):
 def test_a_checker_sees_what_is_imported_late():
     """The block for checkers says of each name of `_LATE` where it is from, and no other has `as`."""
     tree = ast.parse(Path(simcli.__file__).read_text())
-    seen = {alias.asname: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-            for alias in node.names if alias.asname}  # fmt: skip
+    seen = {
+        alias.asname: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
     assert seen == simcli._LATE
     assert all(hasattr(import_module(module), name) for name, module in seen.items())

@@ -147,7 +147,7 @@ def test_a_page_holds_the_motion_its_worlds_and_its_curves(path, tmp_path, capsy
     facts, page = json.loads(out), content_of(target)
     assert (facts["frames"], facts["worlds"], facts["bytes"]) == (3, [0, 2, 5], target.stat().st_size)
     assert err.index("about") < err.index("wrote")  # the size is told first
-    chunk, = page["chunks"]
+    (chunk,) = page["chunks"]
     words = np.frombuffer(base64.b64decode(chunk["poses"]), "<u2").reshape(3, 3, len(page["bodies"]), 6)
     ranges = np.frombuffer(base64.b64decode(chunk["range"]), "<f4").reshape(3, len(page["bodies"]), 6)
     with open_trajectory(path) as run:
@@ -213,15 +213,17 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
     document = load_document(tmp_path / "s.yaml")
     spec = resolve(document)
     model = build(spec, document)
-    axes, source = axes_of(model), collect_provenance([("s.yaml", text)], resolved_yaml(spec), "cpu", "float64", 0,
-                                                      argv=["simcli"])  # fmt: skip
+    axes, source = (
+        axes_of(model),
+        collect_provenance([("s.yaml", text)], resolved_yaml(spec), "cpu", "float64", 0, argv=["simcli"]),
+    )
     recorder = Recorder(tmp_path / "a.h5", model, source, ("joints",), 3, process=RecorderHere())
     block = frames(selected(axes, ("joints",)), axes, 0, 3, ())
     block.columns["frames/joint_q"][:] = np.array([[[0.1, 0.2]], [[0.3, -0.4]], [[1.0, 2.0]]])
     recorder.put(block)
     recorder.close("done")
     with open_trajectory(tmp_path / "a.h5") as run:
-        (_, poses), = subject_of_run(run).motion().blocks()
+        ((_, poses),) = subject_of_run(run).motion().blocks()
         with pytest.raises(UsageError, match="channels: \\[state\\]"):
             motion_of_run(run)
     from dataclasses import replace
@@ -251,7 +253,7 @@ def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     page = content_of(tmp_path / "p.html")
     assert (page["title"], page["worlds"][0]["status"], page["strip"]) == ("double_pendulum", "not run", [])
     model = subject_of_scene(SCENES / "double_pendulum.yaml", ["joints.shoulder.q=0.5"]).model
-    (_, poses), = motion_of_model(model).blocks()
+    ((_, poses),) = motion_of_model(model).blocks()
     np.testing.assert_array_equal(poses[0], start_poses(model))
 
 
@@ -459,7 +461,7 @@ def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):
     (tmp_path / "s.yaml").write_text(FALL)
     done = simcli("run", tmp_path / "s.yaml", "-o", tmp_path / "s.h5", "--view", "-q")
     assert done.returncode == Exit.OK, done.stderr
-    address, = re.findall(r"view: (http://127\.0\.0\.1:\d+/\S+/)", done.stderr)
+    (address,) = re.findall(r"view: (http://127\.0\.0\.1:\d+/\S+/)", done.stderr)
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address)
 
@@ -467,7 +469,7 @@ def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_curves_beyond_float32_are_gaps_and_no_warning():
     source = SimpleNamespace(name="energy.total", read=lambda frames, worlds: np.array([[[1e300]], [[-2.0]]]))
-    found, = values_of([CurveGroup("Energy", "J", (Series("", source, 0),))], slice(None), [0])
+    (found,) = values_of([CurveGroup("Energy", "J", (Series("", source, 0),))], slice(None), [0])
     assert found.dtype == np.float32
     assert not np.isfinite(found[0, 0])
     assert found[1, 0] == -2.0

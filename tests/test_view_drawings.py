@@ -87,7 +87,7 @@ world: {look: {colour: silver}}
         ("events: [{at: 0.05, set: {look.grid: false}}]", "SC316", "drawn"),
         ("batch: {worlds: 2, vary: {bodies.crank.look.opacity: {list: [0.1, 0.2]}}}", "SC317", "drawn"),
     ],
-)  # fmt: skip
+)
 def test_a_look_that_cannot_be_is_refused_by_name(text, code, word):
     found = faults_of(text, BAR.removeprefix("\n") % ("", "generalized"))
     assert [one[0] for one in found] == [code], found
@@ -142,7 +142,7 @@ def test_bodies_keep_their_colours_which_differ():
 def test_a_mechanism_without_shapes_is_seen(name):
     """Every body has something that is drawn at first; bars reach from anchor to anchor."""
     subject = subject_of_scene(SCENES / f"{name}.yaml")
-    drawing, = subject.drawings[:1]
+    (drawing,) = subject.drawings[:1]
     assert {item.body for item in drawing.items if item.shown} >= set(range(len(drawing.bodies)))
     low, high = bounds(drawing, subject.motion())
     assert (high > low).all()
@@ -152,8 +152,10 @@ def test_glyphs_grow_with_the_mechanism():
     """The same mechanism ten times as large is drawn ten times as large."""
     small, large = ("com: [%g, 0, 0]" % (0.5 * k) for k in (1, 10))
     text = BAR % ("", "generalized")
-    of = [drawn(text.replace("com: [0.5, 0, 0]", com).replace("[1, 0, 0]", f"[{k}, 0, 0]"))[1]
-          for k, com in ((1, small), (10, large))]  # fmt: skip
+    of = [
+        drawn(text.replace("com: [0.5, 0, 0]", com).replace("[1, 0, 0]", f"[{k}, 0, 0]"))[1]
+        for k, com in ((1, small), (10, large))
+    ]
     assert of[1].unit == pytest.approx(10 * of[0].unit)
     for one, other in zip(of[0].items, of[1].items, strict=True):
         np.testing.assert_allclose(other.corners, 10 * one.corners, atol=1e-12)
@@ -194,8 +196,9 @@ forces:
     assert (strands["rod"].kind, strands["rod"].bodies) == ("rod", (-1, 0))
 
 
-@pytest.mark.parametrize("name", ["double_pendulum", "billiards", "rings", "bricard", "pendulum_field", "slider_crank",
-                                  "andrews_squeezer"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["double_pendulum", "billiards", "rings", "bricard", "pendulum_field", "slider_crank", "andrews_squeezer"]
+)
 def test_the_camera_sees_all_of_it(name):
     """All corners of the box are within the picture; no plane hides it."""
     subject = subject_of_scene(SCENES / f"{name}.yaml")
@@ -225,8 +228,17 @@ def test_the_camera_sees_all_of_it(name):
 BROWSER_SCENES = Path(__file__).parents[1] / "scenes"
 LONG = {"bricard": 2, "n_fourbar": 2}  # [s], that are run of scenes that take long
 QUICK = ("double_pendulum",)
-SLOW = ("slider_crank", "newtons_cradle", "bricard", "rings", "gantry_crane", "puma560", "billiards", "n_fourbar",
-        "spacecraft")  # fmt: skip
+SLOW = (
+    "slider_crank",
+    "newtons_cradle",
+    "bricard",
+    "rings",
+    "gantry_crane",
+    "puma560",
+    "billiards",
+    "n_fourbar",
+    "spacecraft",
+)
 TIMES = (0.0, 0.5, 1.0)
 SIZE = (720, 540)  # [px]
 NEAR = 12  # [px] from a projected place to a pixel of the body
@@ -314,7 +326,7 @@ POSES = """(() => simcli.stage.worlds[simcli.state.focus].bodies.slice(0, simcli
   (group) => [...group.position.toArray(), ...group.quaternion.toArray()]))()"""
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_bodies_are_seen_where_their_poses_say(browser, pages, name):
     """At three times: poses as in the file, paint where they are projected, and a picture that is not empty."""
@@ -345,7 +357,7 @@ def test_bodies_are_seen_where_their_poses_say(browser, pages, name):
     assert {one for one in browser.requests if not one.startswith(("file:", "data:", "blob:", "about:"))} == set()
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_the_keyboard_and_the_mouse_move_it(browser, pages):
     browser.open(pages("slider_crank").as_uri())
 
@@ -374,7 +386,8 @@ def test_the_keyboard_and_the_mouse_move_it(browser, pages):
     browser.press("l")
     assert not state("loop")
     left, top, width, height = browser.evaluate(
-        "(({ x, y, width, height }) => [x, y, width, height])(document.querySelector('.track').getBoundingClientRect())")
+        "(({ x, y, width, height }) => [x, y, width, height])(document.querySelector('.track').getBoundingClientRect())"
+    )
     browser.drag(*((left + part * width, top + height / 2) for part in (0.2, 0.5, 0.7)))
     assert state("time") == pytest.approx(0.7 * end, abs=0.02 * end)
     before = browser.evaluate("simcli.stage.camera.position.toArray()")
@@ -390,13 +403,15 @@ def test_the_keyboard_and_the_mouse_move_it(browser, pages):
     browser.press("Escape", 27)
     assert browser.evaluate("document.querySelector('.panel').hidden")
     browser.settle()
-    drawn, seen = ([browser.evaluate(f"document.getElementById('view').{one}") for one in both]
-                   for both in (("width", "height"), ("clientWidth", "clientHeight")))  # fmt: skip
+    drawn, seen = (
+        [browser.evaluate(f"document.getElementById('view').{one}") for one in both]
+        for both in (("width", "height"), ("clientWidth", "clientHeight"))
+    )
     assert drawn == seen  # curves and legend took their room before the picture was made
     assert browser.console == []
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
     run(["view", world_file(tmp_path / "w.h5", grid(2, 3)), "-o", tmp_path / "w.html", "--grid", "2x2"])
     browser.open((tmp_path / "w.html").as_uri())
@@ -420,7 +435,7 @@ def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
     assert browser.console == []
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_title_and_labels_of_many_worlds_leave_room_for_their_bodies(browser, tmp_path):
     """A long title and the buttons are above the worlds, and a label takes little of its cell; its tooltip has the rest."""
     run(["view", world_file(tmp_path / "w.h5", grid(10, 12)), "-o", tmp_path / "w.html", "--grid", "12x10"])
@@ -441,7 +456,7 @@ def test_title_and_labels_of_many_worlds_leave_room_for_their_bodies(browser, tm
     assert "world 7   l" in browser.evaluate("document.querySelectorAll('.cell span')[7].title")
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_each_world_is_drawn_in_its_cell(browser, tmp_path):
     less = ["--worlds", 4, "--duration", "0.1", "--set", "expect=[]"]
     run(["run", BROWSER_SCENES / "double_pendulum.yaml", *less, "-o", tmp_path / "d.h5", "-q"])
@@ -455,7 +470,7 @@ def test_each_world_is_drawn_in_its_cell(browser, tmp_path):
     assert max(painted) < 1.02 * min(painted)  # the same motion
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_contacts_and_trails_are_drawn(browser, tmp_path):
     def move(columns):
         columns["frames/body_q"][..., 3:] = 0, 0, 0, 1
@@ -483,11 +498,13 @@ def test_contacts_and_trails_are_drawn(browser, tmp_path):
     assert browser.console == []
 
 
-@pytest.mark.skipif(not CHROMIUM, reason='no chromium here: apt-get install chromium')
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_a_hostile_name_is_shown_as_text(browser, tmp_path):
     hostile = "</script><img src=x onerror=alert(1)><!--"
-    (tmp_path / "s.yaml").write_text("simcli: 1\nbodies: {a: {mass: 1, shapes: {b: {type: sphere, radius: 1}}}}\n"
-                                     f"contact: {{enabled: false}}\ndescription: '{hostile}'\n")  # fmt: skip
+    (tmp_path / "s.yaml").write_text(
+        "simcli: 1\nbodies: {a: {mass: 1, shapes: {b: {type: sphere, radius: 1}}}}\n"
+        f"contact: {{enabled: false}}\ndescription: '{hostile}'\n"
+    )
     run(["view", tmp_path / "s.yaml", "-o", tmp_path / "s.html"])
     browser.open((tmp_path / "s.html").as_uri())
     assert browser.evaluate("document.querySelector('header .quiet').textContent") == hostile

@@ -22,7 +22,7 @@ from simcli.solvers.base.integrators import STAGES
 from simcli.spec.base import dofs
 from simcli.spec.checks.joint_fields import JOINTS
 
-pytestmark = pytest.mark.usefixtures('scalar_code')
+pytestmark = pytest.mark.usefixtures("scalar_code")
 
 SOLVERS = ("maximal", "affine")  # natural: test_natural_impulses.py
 INTEGRATOR = {"maximal": "semi_implicit", "affine": "bdf2"}
@@ -78,8 +78,10 @@ def test_a_free_joint_that_a_body_gets_counts_as_one_that_is_written(solver, mat
     bodies = f"bodies: {{a: {{mass: 1, inertia: {matter}}}, b: {{mass: 1, inertia: {{diag: [0.1, 0.1, 0.1]}}}}}}\n"
     own = f"k: {{type: {kind}, parent: a, child: b, at: [0, 0, 1]{', axis: [1, 0, 0]' if kind == 'revolute' else ''}}}"
     free = "f: {type: free, parent: world, child: a}"
-    told = [{code for code, *_ in faults_of(f"{bodies}joints: {{{joints}}}\nsolver: {{type: {solver}}}\n")}
-            for joints in (own, f"{free}, {own}")]  # fmt: skip
+    told = [
+        {code for code, *_ in faults_of(f"{bodies}joints: {{{joints}}}\nsolver: {{type: {solver}}}\n")}
+        for joints in (own, f"{free}, {own}")
+    ]
     assert told[0] == told[1]
     assert told[0] <= {"SC452"}
     assert kind == "ball" or not told[0]
@@ -115,8 +117,9 @@ def run(solver, integrator, device, steps, types):
 @pytest.fixture(scope="module")
 def types():
     """Types on which generalized coordinates take each matter."""
-    return {matter: [kind for kind in types_of("generalized") if kind not in refused("generalized", matter)]
-            for matter in MATTER}  # fmt: skip
+    return {
+        matter: [kind for kind in types_of("generalized") if kind not in refused("generalized", matter)] for matter in MATTER
+    }
 
 
 @pytest.fixture(scope="module")
@@ -274,14 +277,19 @@ def test_nothing_holds_a_massless_body_that_stands_alone(solver):
 def test_solvers_whose_bodies_need_mass_refuse_it_by_name(solver):
     found = faults_of(f"{TWINS}solver: {{type: {solver}, dt: 1e-3}}\n")
     assert {name for name in ("cross", "sleeve") if any(f"`{name}` has no mass" in message for *_, message in found)} == {
-        "cross", "sleeve"}  # fmt: skip
+        "cross",
+        "sleeve",
+    }
 
 
 @pytest.mark.parametrize("solver", MASSLESS_BODIES_SOLVERS)
-@pytest.mark.parametrize(("mass", "inertia", "words"), [
-    ("1e-200", "[0.1, 0.1, 0.1]", "the mass of body `a` is 1e-200 kg"),
-    ("1", "[1e-200, 1e-200, 1e-200]", "the inertia of body `a` is 1e-200 kg m^2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mass", "inertia", "words"),
+    [
+        ("1e-200", "[0.1, 0.1, 0.1]", "the mass of body `a` is 1e-200 kg"),
+        ("1", "[1e-200, 1e-200, 1e-200]", "the inertia of body `a` is 1e-200 kg m^2"),
+    ],
+)
 def test_what_is_too_small_to_divide_by_is_refused_at_its_line(solver, mass, inertia, words):
     text = f"""bodies:
   a: {{mass: {mass}, inertia: {{diag: {inertia}}}}}
@@ -337,8 +345,10 @@ def moved(scene):
     return model, state, place
 
 
-@pytest.mark.parametrize(("flags", "kept"), [(BodyFlags.ALL, ()), (BodyFlags.DYNAMIC, (1,)), (BodyFlags.KINEMATIC, (0, 2)),
-                                         (1, (1,)), (0, (0, 1, 2))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "kept"),
+    [(BodyFlags.ALL, ()), (BodyFlags.DYNAMIC, (1,)), (BodyFlags.KINEMATIC, (0, 2)), (1, (1,)), (0, (0, 1, 2))],
+)
 def test_bodies_of_other_kinds_keep_their_poses(scene_of_flags, flags, kept, device):
     model, state, _ = moved(scene_of_flags)
     package.eval_fk(model, state, body_flag_filter=flags)
@@ -384,8 +394,10 @@ def command(*words):
 def test_commands_give_bodies_and_joints_of_one_kind(scene_of_flags, capfd):
     folder = scene_of_flags.parent
     q = ("--q", f"slide={SHIFT}", "--q", f"pin={ANGLE}", "--world", "0")
-    for kind, bodies, joints in (("dynamic", [0, 2], {"pin": [ANGLE], "stone_free": [5, 0, 0, 0, 0, 0, 1]}),
-                                 ("kinematic", [1], {"slide": [SHIFT]})):  # fmt: skip
+    for kind, bodies, joints in (
+        ("dynamic", [0, 2], {"pin": [ANGLE], "stone_free": [5, 0, 0, 0, 0, 0, 1]}),
+        ("kinematic", [1], {"slide": [SHIFT]}),
+    ):
         assert command("fk", scene_of_flags, *q, "--body-flags", kind, "-o", folder / f"{kind}.h5") == Exit.OK
         with package.open(folder / f"{kind}.h5") as result:
             assert result.labels("body_q")[0] == tuple(("rod", "table", "stone")[b] for b in bodies)
@@ -424,8 +436,9 @@ def test_a_residual_of_another_kind_does_not_count(scene_of_flags, capfd):
 
 def test_a_kind_that_no_body_is_of_is_refused(scene_of_flags, capfd):
     command("fk", scene_of_flags, "-o", scene_of_flags.parent / "all.csv")
-    for words in (("fk", scene_of_flags, "--select", "stone", "--body-flags", "kinematic"),
-                  ("ik", scene_of_flags, *STILL, "--states", scene_of_flags.parent / "all.csv", "--body-flags",
-                   "kinematic")):  # fmt: skip
+    for words in (
+        ("fk", scene_of_flags, "--select", "stone", "--body-flags", "kinematic"),
+        ("ik", scene_of_flags, *STILL, "--states", scene_of_flags.parent / "all.csv", "--body-flags", "kinematic"),
+    ):
         assert command(*words) == Exit.USAGE
         assert "--body-flags kinematic: none" in "".join(capfd.readouterr())

@@ -30,8 +30,10 @@ def chain() -> str:
     lines += [f"run: {{duration: {SECONDS}}}", f"batch: {{worlds: {WORLDS}}}", f"output: {{every: {EVERY}}}", "joints:"]
     for i in range(LINKS):
         parent, at = (f"b{i - 1}", "[0, 0, -1]") if i else ("world", "[0, 0, 0]")
-        lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, axis: [0, 1, 0], "
-                     f"parent_frame: {{xyz: {at}}}, q: 0.3}}")  # fmt: skip
+        lines.append(
+            f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, axis: [0, 1, 0], "
+            f"parent_frame: {{xyz: {at}}}, q: 0.3}}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -60,12 +62,17 @@ def run_once(mode: str, dtype: str, folder: Path) -> dict:
     if mode == "nothing":
         Recorder.put, Recorder.places = put_nothing, lambda self, n: {}
     sets = (f"output.dtype={dtype}",)
-    outcome = pipeline.execute(pipeline.prepare(pipeline.Request(folder / "chain.yaml", folder / "run.h5", sets, "cpu", 1,
-                                                                 force=True)))  # fmt: skip
+    outcome = pipeline.execute(
+        pipeline.prepare(pipeline.Request(folder / "chain.yaml", folder / "run.h5", sets, "cpu", 1, force=True))
+    )
     wall, ours = found.pop("end")
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {"wall": wall - found["wall"], "ours": ours - found["ours"], "recorder": usage.ru_utime + usage.ru_stime,
-            "bytes": outcome.n_bytes}  # fmt: skip
+    return {
+        "wall": wall - found["wall"],
+        "ours": ours - found["ours"],
+        "recorder": usage.ru_utime + usage.ru_stime,
+        "bytes": outcome.n_bytes,
+    }
 
 
 def in_turns(dtype: str, repeat: int, folder: Path) -> dict[str, list[dict]]:

@@ -77,8 +77,11 @@ class ChannelSource:
         else:
             first, last = min(worlds), max(worlds)
             together = last - first < DENSE * len(worlds)
-            block = (self.column[frames, first : last + 1][:, np.subtract(worlds, first)] if together
-                     else np.stack([self.column[frames, world] for world in worlds], axis=1))  # fmt: skip
+            block = (
+                self.column[frames, first : last + 1][:, np.subtract(worlds, first)]
+                if together
+                else np.stack([self.column[frames, world] for world in worlds], axis=1)
+            )
         return np.asarray(block, np.float64).reshape(*block.shape[:2], len(self.labels))
 
 
@@ -113,8 +116,10 @@ def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
     """
     wanted = canonical(name)
     if wanted == CONTACT_LIST:
-        raise UsageError(f"`{CONTACT_LIST}` is a list in each frame, not a number: `simcli export -c {CONTACT_LIST}` "
-                         "alone writes it; diag.contacts and diag.penetration are channels")  # fmt: skip
+        raise UsageError(
+            f"`{CONTACT_LIST}` is a list in each frame, not a number: `simcli export -c {CONTACT_LIST}` "
+            "alone writes it; diag.contacts and diag.penetration are channels"
+        )
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if matches_channel(known, wanted)]

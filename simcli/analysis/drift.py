@@ -24,9 +24,16 @@ _ROUNDINGS, _ROUNDINGS_OF_NATURAL = 0.5, 2.0  # of a step
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest, settling with all that are below it
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator.
-ORDER_OF_INTEGRATOR = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2,
-                       "bdf1": 1,
-         "bdf2": 2}  # fmt: skip
+ORDER_OF_INTEGRATOR = {
+    "semi_implicit": 1,
+    "implicit": 2,
+    "rk4": 4,
+    "moreau": 1,
+    "zhong06": 2,
+    "generalized_alpha": 2,
+    "bdf1": 1,
+    "bdf2": 2,
+}
 _FRAMES_AT_ONCE = 4096  # of a file that are read back together
 _MARGIN = 0.8  # of the step that would just do
 MANTISSAS = (5.0, 2.0, 1.0)  # of steps that are proposed

@@ -64,11 +64,16 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
-        "memory_bytes": PROCESS_BYTES + kernel_bytes(spec.solver.type, model) + entry_bytes(model)
-                        + TABLE_COPIES * table_bytes(model) + device_bytes(spec.solver, model)
-                        + contact_bytes(model) + matrix_bytes(spec.solver, model)
-                        + min(most * n_frames, LIMIT_BYTES) + STATE_COPIES * most,
-    }  # fmt: skip
+        "memory_bytes": PROCESS_BYTES
+        + kernel_bytes(spec.solver.type, model)
+        + entry_bytes(model)
+        + TABLE_COPIES * table_bytes(model)
+        + device_bytes(spec.solver, model)
+        + contact_bytes(model)
+        + matrix_bytes(spec.solver, model)
+        + min(most * n_frames, LIMIT_BYTES)
+        + STATE_COPIES * most,
+    }
 
 
 def kernel_bytes(solver: str, model: Model) -> int:

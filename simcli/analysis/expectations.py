@@ -78,8 +78,9 @@ class _Numbers:
     lost: np.ndarray
 
 
-def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int],
-                       of_worlds: Sequence[Sequence] = ()) -> list[Verdict]:  # fmt: skip
+def judge_expectations(
+    expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int], of_worlds: Sequence[Sequence] = ()
+) -> list[Verdict]:
     """Judge every expectation of a scene.
 
     Args:
@@ -129,8 +130,10 @@ class _Expected:
 
     def numbers_of(self, world: int) -> dict[str, np.ndarray | None]:
         """What is expected of a world, by key."""
-        return {key: None if (column := getattr(self, key)) is None else column[world if len(column) > 1 else 0]
-                for key in ("equals", "within", "below", "above")}  # fmt: skip
+        return {
+            key: None if (column := getattr(self, key)) is None else column[world if len(column) > 1 else 0]
+            for key in ("equals", "within", "below", "above")
+        }
 
 
 def channels_needed(expectations: Sequence) -> frozenset[str]:

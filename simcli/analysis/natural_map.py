@@ -9,8 +9,9 @@ complementarity/cones.py.
 import numpy as np
 
 
-def natural_map(J: np.ndarray, M: np.ndarray, v: np.ndarray, impulse: np.ndarray, bias: np.ndarray,
-                mu: np.ndarray) -> np.ndarray:
+def natural_map(
+    J: np.ndarray, M: np.ndarray, v: np.ndarray, impulse: np.ndarray, bias: np.ndarray, mu: np.ndarray
+) -> np.ndarray:
     """Largest part of the natural map of each contact.
 
     Args:

@@ -191,8 +191,9 @@ def on_terminal() -> bool:
     return sys.stdout.isatty() if _stdout_fd is None else os.isatty(_stdout_fd)
 
 
-def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str = "  ",
-          right: list[bool] | None = None) -> str:  # fmt: skip
+def table(
+    rows: list[tuple], header: tuple[str, ...] | None = None, indent: str = "  ", right: list[bool] | None = None
+) -> str:
     """Rows of text in columns: aligned text for programs; by rich for people, with cells in lines that fit the terminal.
 
     Args:
@@ -212,8 +213,10 @@ def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str 
         lines = terminal_table(cells, right, shutil.get_terminal_size().columns - len(indent))
     else:
         widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-        lines = ["  ".join(c.rjust(w) if to_right else c.ljust(w) for c, w, to_right in zip(row, widths, right, strict=True))
-                 for row in cells]  # fmt: skip
+        lines = [
+            "  ".join(c.rjust(w) if to_right else c.ljust(w) for c, w, to_right in zip(row, widths, right, strict=True))
+            for row in cells
+        ]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 

@@ -163,8 +163,12 @@ def output_option(words: str, reads: Callable[[str], Path] = file_to_write, meta
 
 ScenePath = Annotated[
     Path,
-    typer.Argument(metavar="SCENE", help="Scene file (YAML), or an output of `simcli run`: the scene inside.",
-                   callback=existing_file, show_default=False),
+    typer.Argument(
+        metavar="SCENE",
+        help="Scene file (YAML), or an output of `simcli run`: the scene inside.",
+        callback=existing_file,
+        show_default=False,
+    ),
 ]
 FilePath = Annotated[
     Path,
@@ -190,7 +194,8 @@ FixInertia = Annotated[
 VaryValues = Annotated[
     list[str],
     typer.Option(
-        "--vary", metavar="KEY=VALUES",
+        "--vary",
+        metavar="KEY=VALUES",
         help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', K='normal(1,0.1,low=0)', zip, lhs, choice "
         "and more: simcli docs batch. Repeatable.",
     ),
@@ -198,14 +203,18 @@ VaryValues = Annotated[
 VaryTable = Annotated[
     Path | None,
     typer.Option(
-        "--vary-table", metavar="FILE", callback=existing_file, show_default=False,
+        "--vary-table",
+        metavar="FILE",
+        callback=existing_file,
+        show_default=False,
         help="CSV or Parquet with a row per world, in place of the scene's batch; headers are paths, as 'params.k [N/mm]'.",
     ),
 ]
 MeasureValues = Annotated[
     list[str],
     typer.Option(
-        "--measure", metavar="NAME=REDUCTION:QUANTITY",
+        "--measure",
+        metavar="NAME=REDUCTION:QUANTITY",
         help="A number per world, found at every step: peak=max_abs:joint.pin.drive_effort, or NAME={first: joint.pin.q, "
         "above: 1}. Repeatable.",
     ),
@@ -215,22 +224,23 @@ Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Se
 SelectPatterns = Annotated[
     list[str],
     typer.Option(
-        "--select", metavar="PATTERN",
+        "--select",
+        metavar="PATTERN",
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
 NewFile = Annotated[Path, output_option("HDF5 file to write.", run_file_to_write, metavar="OUT", show_default=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
-ReplaceForeign = Annotated[
-    bool, typer.Option("--force", help="Replace an existing file that simcli has not drawn.")
-]
+ReplaceForeign = Annotated[bool, typer.Option("--force", help="Replace an existing file that simcli has not drawn.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
 ]
 Channels = Annotated[
     list[str],
     typer.Option(
-        "--channel", "-c", metavar="NAME",
+        "--channel",
+        "-c",
+        metavar="NAME",
         help="As energy.total, joint.pin.q, body.upper.position. Repeatable, or separated by commas.",
     ),
 ]

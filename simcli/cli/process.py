@@ -19,8 +19,12 @@ from simcli.cli.interrupts import StoppedEarly
 from simcli.errors import Exit, OutputError, SceneError, SimcliError, SimcliWarning
 
 _NUMBERS = {"int": "write a whole number", "float": "write a number"}  # by the first word of pydantic's types of errors
-_BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most"),
-           "greater_than": ("gt", "above"), "less_than": ("lt", "below")}  # fmt: skip
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "less_than_equal": ("le", "at most"),
+    "greater_than": ("gt", "above"),
+    "less_than": ("lt", "below"),
+}
 _CHOICES = re.compile(r"is not one of (.*?)\.?\Z")
 _QUOTED = re.compile(r"'([^']*)'")
 

@@ -90,9 +90,12 @@ def _bar():
 
     screen = Console(stderr=True, no_color=not console.colour_wanted())
     return Progress(
-        TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[talk]}"),
-        console=screen, transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[talk]}"),
+        console=screen,
+        transient=True,
+    )
 
 
 def _live(line: Callable[..., str]) -> Iterator[Callable]:

@@ -49,8 +49,12 @@ class _Code(CodeBlock):
 
     def __rich_console__(self, console, options) -> Iterator[Text]:
         lines = str(self.text).rstrip().split("\n")
-        yield Text("\n".join(f"{CODE_INDENT}{line}".rstrip() for line in lines), "markdown.code_block", no_wrap=True,
-                   overflow="ignore")  # fmt: skip
+        yield Text(
+            "\n".join(f"{CODE_INDENT}{line}".rstrip() for line in lines),
+            "markdown.code_block",
+            no_wrap=True,
+            overflow="ignore",
+        )
 
 
 class _Heading(Heading):
@@ -83,8 +87,14 @@ def markdown_text(page: str, width: int, coloured: bool) -> str:
             elif part.type in ("link_open", "link_close"):  # to other pages, as files of the source
                 part.type, part.content = "text", ""
     written = io.StringIO()
-    screen = Console(file=written, width=width, force_terminal=coloured, color_system="standard" if coloured else None,
-                     no_color=not coloured, legacy_windows=False)  # fmt: skip
+    screen = Console(
+        file=written,
+        width=width,
+        force_terminal=coloured,
+        color_system="standard" if coloured else None,
+        no_color=not coloured,
+        legacy_windows=False,
+    )
     screen.print(shown, crop=False)
     lines = "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
     text = _BLANKS.sub("\n\n", lines)  # rich sets tables far apart
@@ -95,6 +105,8 @@ def about(page: str) -> str:
     """What a page is about: its first paragraph, in one line."""
     for opening, inline in pairwise(Markdown(page).parsed):
         if opening.type == "paragraph_open":
-            return "".join({"softbreak": " ", "code_inline": f"`{part.content}`"}.get(part.type, part.content)
-                           for part in inline.children or ())  # fmt: skip
+            return "".join(
+                {"softbreak": " ", "code_inline": f"`{part.content}`"}.get(part.type, part.content)
+                for part in inline.children or ()
+            )
     return ""

@@ -43,8 +43,9 @@ def write_with_meshes(target: Path, found, force: bool) -> None:
     taken = [] if force else [path for path, data in meshes.items() if path.exists() and not _holds(path, data)]
     if taken:
         more = f", and {len(taken) - 1} more" if len(taken) > 1 else ""
-        raise OutputError(f"{taken[0]} exists{more}, and is not what would be written there: choose another name by -o, or "
-                          "add --force")  # fmt: skip
+        raise OutputError(
+            f"{taken[0]} exists{more}, and is not what would be written there: choose another name by -o, or add --force"
+        )
     for path, data in meshes.items():
         if not _holds(path, data):
             with drafted(path) as draft:

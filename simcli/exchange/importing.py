@@ -136,8 +136,9 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
 
 
-def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base: ModelBase,
-               report: ImportReport) -> SourceModel:  # fmt: skip
+def _completed(
+    path: Path, mechanism: SourceModel, options: ImportOptions, base: ModelBase, report: ImportReport
+) -> SourceModel:
     """A mechanism with what its format leaves to the reader: what holds it, links without mass, where its joints begin."""
     if circle := circle_of_gears(mechanism):
         names = ", ".join(f"`{joint.name}`" for joint in circle)
@@ -176,8 +177,10 @@ def _refuse_other_format(path: Path, root: XmlElement) -> None:
     suffix = path.suffix.lower()
     if root.tag in _FORMATS and suffix in _ROOTS and _ROOTS[suffix] != root.tag:
         name, right = _FORMATS[root.tag]
-        raise FileError(f"{path}:{root.line}: the root is <{root.tag}>, that is {name}, but the file is called {suffix}: "
-                        f"call it {path.stem}{right}")  # fmt: skip
+        raise FileError(
+            f"{path}:{root.line}: the root is <{root.tag}>, that is {name}, but the file is called {suffix}: "
+            f"call it {path.stem}{right}"
+        )
 
 
 def _refuse_choices(options: ImportOptions) -> None:

@@ -79,8 +79,14 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, array: ti.template(), n: ti
 
 
 @ti.kernel
-def states_to_bodies(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-                     pose: ti.types.ndarray(), twist: ti.types.ndarray()):
+def states_to_bodies(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    pose: ti.types.ndarray(),
+    twist: ti.types.ndarray(),
+):
     """Poses and twists of bodies, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -112,8 +118,14 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
 
 
 @ti.kernel
-def states_to_forces(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-                     when: ti.types.ndarray(), out: ti.types.ndarray()):
+def states_to_forces(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    when: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Springs, cables and wrenches about the centres of mass, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -147,9 +159,16 @@ def unload_body_forces(c: ti.template(), w: ti.i32):
 
 
 @ti.kernel
-def accelerations_to_efforts(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
-                             qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
-                             out: ti.types.ndarray()):
+def accelerations_to_efforts(
+    c: ti.template(),
+    n_states: ti.i32,
+    has_force: ti.template(),
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    force: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Recursive Newton-Euler, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -170,8 +189,14 @@ def accelerations_to_efforts(c: ti.template(), n_states: ti.i32, has_force: ti.t
 
 
 @ti.kernel
-def hinges_to_efforts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-                      qdd: ti.types.ndarray(), out: ti.types.ndarray()):
+def hinges_to_efforts(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Recursive Newton-Euler of trees of hinges without external forces, of many states, at least a block.
 
     The last block begins so early that it is whole: what it does once more gives the same bytes.
@@ -187,9 +212,16 @@ def hinges_to_efforts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(),
 
 
 @ti.kernel
-def efforts_to_accelerations(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
-                             qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
-                             out: ti.types.ndarray()):
+def efforts_to_accelerations(
+    c: ti.template(),
+    n_states: ti.i32,
+    has_force: ti.template(),
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    effort: ti.types.ndarray(),
+    force: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Articulated-body algorithm, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -261,8 +293,14 @@ def body_columns(c: ti.template(), w: ti.i32):
 
 
 @ti.kernel
-def bodies_to_states(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist: ti.types.ndarray(),
-                     q: ti.types.ndarray(), qd: ti.types.ndarray()):
+def bodies_to_states(
+    c: ti.template(),
+    n_states: ti.i32,
+    pose: ti.types.ndarray(),
+    twist: ti.types.ndarray(),
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+):
     """Joint coordinates and rates from poses and twists, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):

@@ -69,11 +69,24 @@ class Core:
 
 
 @ti.kernel
-def balance_states(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarray(), move: ti.types.ndarray(),
-                   qd: ti.types.ndarray(), push: ti.types.ndarray(), near: ti.types.ndarray(),
-                   out_q: ti.types.ndarray(), out_effort: ti.types.ndarray(), out_residual: ti.types.ndarray(),
-                   out_entry: ti.types.ndarray(), out_pose: ti.types.ndarray(), out_twist: ti.types.ndarray(),
-                   out_wrench: ti.types.ndarray(), out_angle: ti.types.ndarray()):
+def balance_states(
+    c: ti.template(),
+    n_states: ti.i32,
+    time: ti.f64,
+    q: ti.types.ndarray(),
+    move: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    push: ti.types.ndarray(),
+    near: ti.types.ndarray(),
+    out_q: ti.types.ndarray(),
+    out_effort: ti.types.ndarray(),
+    out_residual: ti.types.ndarray(),
+    out_entry: ti.types.ndarray(),
+    out_pose: ti.types.ndarray(),
+    out_twist: ti.types.ndarray(),
+    out_wrench: ti.types.ndarray(),
+    out_angle: ti.types.ndarray(),
+):
     """Balances of n_states states, `Balances` one after another; the arguments are those of `Balance`."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):

@@ -27,8 +27,9 @@ def assemble(mechanism: Mechanism) -> Model:
     """
     joints = mechanism.joints
     spans = _spans(joints)
-    q_start, qd_start = (np.cumsum([0, *(getattr(span, name) for span in spans)], dtype=np.int32)
-                         for name in ("n_q", "n_qd"))  # fmt: skip
+    q_start, qd_start = (
+        np.cumsum([0, *(getattr(span, name) for span in spans)], dtype=np.int32) for name in ("n_q", "n_qd")
+    )
     steps = depth_first(*([getattr(part, name) for part in joints] for name in ("parent", "child", "is_tree")))
     assert len(steps) == len(mechanism.bodies), "every body hangs on the world"
     n_worlds = mechanism.n_worlds
@@ -94,8 +95,10 @@ class _Span(NamedTuple):
 def _spans(parts: list[JointInput]) -> list[_Span]:
     """Of each joint; free bodies have one motion in common, and so one span."""
     keys = [(part.kind, id(part.motion)) for part in parts]
-    found = {key: _Span(part.n_q, part.entry.dof_dim(part.motion), _axes(part))
-             for key, part in dict(zip(keys, parts, strict=True)).items()}  # fmt: skip
+    found = {
+        key: _Span(part.n_q, part.entry.dof_dim(part.motion), _axes(part))
+        for key, part in dict(zip(keys, parts, strict=True)).items()
+    }
     return [found[key] for key in keys]
 
 
@@ -146,8 +149,10 @@ def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: 
     parts = mechanism.joints
     return Joints(
         name=tuple(part.name for part in parts),
-        **{name: np.array([getattr(part, name) for part in parts], np.int32)
-           for name in ("kind", "parent", "child", "articulation")},
+        **{
+            name: np.array([getattr(part, name) for part in parts], np.int32)
+            for name in ("kind", "parent", "child", "articulation")
+        },
         **{name: np.array([getattr(part, name) for part in parts], bool) for name in ("is_tree", "enabled")},
         articulation_name=mechanism.articulation_name,
         X_p=stack_worlds([part.X_p for part in parts], (7,)),
@@ -159,7 +164,7 @@ def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: 
         pitch=stack_worlds([part.motion.pitch for part in parts], ()),
         length=stack_worlds([part.length for part in parts], (2,)),
         compliance=stack_worlds([part.compliance for part in parts], ()),
-    )  # fmt: skip
+    )
 
 
 def labels(name: str, count: int) -> list[str]:
@@ -179,8 +184,9 @@ def _axes(part: JointInput) -> Array:
 def _dofs(parts: list[JointInput], spans: list[_Span], start: Array) -> Dofs:
     axes = [span.axes for span in spans]
     n_worlds = max(map(len, axes), default=1)
-    columns = {name: _filled([part.dof.get(name) for part in parts], start, default)
-               for name, default in DOF_DEFAULTS.items()}  # fmt: skip
+    columns = {
+        name: _filled([part.dof.get(name) for part in parts], start, default) for name, default in DOF_DEFAULTS.items()
+    }
     counts = np.diff(start)
     return Dofs(
         label=_labels(parts, [span.n_qd for span in spans]),
@@ -212,5 +218,7 @@ def _mimics(parts: list[JointInput], qd_start: Array) -> Mimics:
         name=tuple(labels(parts[j].name, parts[j].n_qd)[k] for j, k in geared),
         follower=np.array([qd_start[j] + k for j, k in geared], np.int32),
         leader=np.array([qd_start[parts[j].gear.leader] + k for j, k in geared], np.int32),
-        offset=polynomial[..., 0], ratio=polynomial[..., 1], curve=polynomial[..., 2:],
-    )  # fmt: skip
+        offset=polynomial[..., 0],
+        ratio=polynomial[..., 1],
+        curve=polynomial[..., 2:],
+    )

@@ -74,8 +74,10 @@ def refuse_spins(worlds: Worlds, model: Model) -> None:
     faults = {
         "has no inertia about its axis, and contact would spin it": (whole & thin, "write natural: 1P1V, or inertia"),
         "is flat or thin and has compliance, which contact does not support": (
-            whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
-    }  # fmt: skip
+            whole & flat & (bodies.compliance > 0),
+            "leave its compliance out, or make it thicker",
+        ),
+    }
     for words, (lacks, hint) in faults.items():
         _fault_bodies(worlds, model, lacks, words, hint)
 
@@ -107,7 +109,7 @@ def refuse_not_representable(worlds: Worlds, model: Model) -> None:
         "has no mass": (bodies.mass <= 0) & ~bodies.kinematic,
         "has inertia about its axis, which a bar of one vector ignores": (asked == 1) & thick & (model.plane < 0) & ~full,
         "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
-    }  # fmt: skip
+    }
     for words, lacks in faults.items():
         _fault_bodies(worlds, model, lacks, words, "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic

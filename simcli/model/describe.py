@@ -36,8 +36,11 @@ def describe_selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
     bodies, joints = choose_selection(model, pattern)
     of_body, of_joint = owners(model)
     held = {*of_body[bodies].tolist(), *of_joint[joints].tolist()} - {-1}
-    return {"articulations": [model.joints.articulation_name[a] for a in sorted(held)],
-            "joints": [model.joints.name[j] for j in joints], "bodies": [model.bodies.name[b] for b in bodies]}  # fmt: skip
+    return {
+        "articulations": [model.joints.articulation_name[a] for a in sorted(held)],
+        "joints": [model.joints.name[j] for j in joints],
+        "bodies": [model.bodies.name[b] for b in bodies],
+    }
 
 
 def selection_lines(model: Model, pattern: Pattern) -> list[str]:
@@ -66,8 +69,13 @@ def describe_tree(model: Model, joints: Container[str] | None = None) -> list[di
             continue
         j = int(model.links.joint[k])
         inverted = int(model.joints.parent[j]) == body
-        entry = {"joint": model.joints.name[j], "type": joint_type(model, j), "body": model.bodies.name[body],
-                 "inverted": inverted, "children": []}  # fmt: skip
+        entry = {
+            "joint": model.joints.name[j],
+            "type": joint_type(model, j),
+            "body": model.bodies.name[body],
+            "inverted": inverted,
+            "children": [],
+        }
         inner = int(model.joints.child[j] if inverted else model.joints.parent[j])
         entries[body] = entry
         (roots if inner == WORLD else entries[inner]["children"]).append(entry)
@@ -147,8 +155,14 @@ def layout(model: Model, joints: Container[str] | None = None) -> dict[str, list
             for i, unit in enumerate(units[key]):
                 index = int(starts[key]) + i
                 value = float(values[key][0, index])
-                row = {"index": index, "label": labels[key][index], "joint": name, "type": joint_type(model, j),
-                       "unit": unit, "initial": value if np.isfinite(value) else None}  # fmt: skip
+                row = {
+                    "index": index,
+                    "label": labels[key][index],
+                    "joint": name,
+                    "type": joint_type(model, j),
+                    "unit": unit,
+                    "initial": value if np.isfinite(value) else None,
+                }
                 if key == "joint_q" and letters and letters[i]:
                     row["component"] = letters[i]
                 rows.append(row)
@@ -195,8 +209,14 @@ def freedom(model: Model, joints: Container[str] | None = None) -> dict:
     rank = sum(one.rank for one in ranks)
     short = [one for one in ranks if one.rows > one.rank]
     redundant = [{"joint": one.joint, "rows": one.rows - one.rank, "with": one.before} for one in short]
-    return {"tree_dofs": tree_dofs, "rows": rows, "rank": rank, "dof": tree_dofs - rank, "joints": listed,
-            "redundant": redundant}  # fmt: skip
+    return {
+        "tree_dofs": tree_dofs,
+        "rows": rows,
+        "rank": rank,
+        "dof": tree_dofs - rank,
+        "joints": listed,
+        "redundant": redundant,
+    }
 
 
 def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[str]:

@@ -81,8 +81,12 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
 
 
 def build_worlds(
-    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None, changes: Mapping[str, object] | None = None,
-    each: Mapping[str, PathColumn] | None = None, tries_all: bool = False,
+    document: Document,
+    spec: SceneSpec,
+    worlds: Sequence[int] | None = None,
+    changes: Mapping[str, object] | None = None,
+    each: Mapping[str, PathColumn] | None = None,
+    tries_all: bool = False,
 ) -> Model:
     """Turn a scene into a model of all its worlds.
 
@@ -111,8 +115,13 @@ def build_worlds(
     return model
 
 
-def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, changes: Mapping[str, object],
-            each: Mapping[str, PathColumn]) -> Model:  # fmt: skip
+def _worlds(
+    document: Document,
+    spec: SceneSpec,
+    worlds: Sequence[int] | None,
+    changes: Mapping[str, object],
+    each: Mapping[str, PathColumn],
+) -> Model:
     """The model of `build_worlds` before it begins."""
     columns, seeds = world_columns(spec), np.asarray(world_seeds(spec), np.uint64)
     if worlds is not None:
@@ -120,8 +129,12 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, c
         columns = {path: taken_from(column, np.array(worlds)) for path, column in columns.items()}
     names, table = _table(columns, len(seeds))
     paths = (path for path, column in columns.items() for _ in _components(column))
-    of_batch = {"param_name": names, "param_unit": tuple(param_unit(document, spec, path) for path in paths),
-                "param_value": table, "world_seed": seeds}  # fmt: skip
+    of_batch = {
+        "param_name": names,
+        "param_unit": tuple(param_unit(document, spec, path) for path in paths),
+        "param_value": table,
+        "world_seed": seeds,
+    }
     if not columns and not each:
         batch = Mechanism([], [], n_worlds=len(seeds), **of_batch)
         return _build(worlds_of([resolve(document, changes) if changes else spec], _where(document)), document, batch)
@@ -246,10 +259,16 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
     if contacts is not None and worlds.first.solver.type == "natural":
         refuse_spins(worlds, model)
     worlds.raise_faults()
-    model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
-                    combinations=read_couplings(worlds, model), holds=read_holds(worlds, model),
-                    drags=read_drags(worlds, model),
-                    sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
+    model = replace(
+        model,
+        springs=read_springs(worlds, model),
+        bushings=read_bushings(worlds, model),
+        combinations=read_couplings(worlds, model),
+        holds=read_holds(worlds, model),
+        drags=read_drags(worlds, model),
+        sensors=read_sensors(worlds, model),
+        contacts=contacts,
+    )
     _refuse_output(worlds, model)
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
@@ -330,5 +349,3 @@ def _articulations(worlds: Worlds, joints: list[JointInput], steps: list[Step]) 
             if part.name not in worlds.first.joints:
                 part.articulation = below.get(part.child, -1)
     return tuple(names)
-
-

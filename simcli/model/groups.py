@@ -116,8 +116,9 @@ def _joints(model: Model, members: list[_Members], prefix: str, filters: Filters
     kinds = [int(model.joints.kind[j]) for j in table[0]]
     include = _places(names, prefix, filters.include_joints, "joint")
     exclude = _places(names, prefix, filters.exclude_joints)
-    return table[:, wanted(names, kinds, include, exclude, _kinds(filters.include_joint_types),
-                           _kinds(filters.exclude_joint_types))]  # fmt: skip
+    return table[
+        :, wanted(names, kinds, include, exclude, _kinds(filters.include_joint_types), _kinds(filters.exclude_joint_types))
+    ]
 
 
 def _links(model: Model, members: list[_Members], prefix: str, filters: Filters) -> Array:
@@ -162,15 +163,19 @@ def _same_structure(model: Model, titles: list[str], members: list[_Members]) ->
     for title, one in zip(titles[1:], members[1:], strict=True):
         other = _structure(model, one)
         if len(one.bodies) != len(members[0].bodies) or len(other) != len(first):
-            sizes = [f"`{name}` has {len(m.joints) + len(m.loops)} joints and {len(m.bodies)} links"
-                     for name, m in ((titles[0], members[0]), (title, one))]  # fmt: skip
+            sizes = [
+                f"`{name}` has {len(m.joints) + len(m.loops)} joints and {len(m.bodies)} links"
+                for name, m in ((titles[0], members[0]), (title, one))
+            ]
             raise ValueError(f"the articulations differ: {', '.join(sizes)}")
         for place, (mine, theirs) in enumerate(zip(first, other, strict=True)):
             if mine != theirs:
                 pair = [(*m.joints, *m.loops)[place] for m in (members[0], one)]
                 names = " and ".join(f"`{model.joints.name[j]}`" for j in pair)
-                raise ValueError(f"the articulations `{titles[0]}` and `{title}` differ: {names} have not the same type, "
-                                 "degrees of freedom and ends")  # fmt: skip
+                raise ValueError(
+                    f"the articulations `{titles[0]}` and `{title}` differ: {names} have not the same type, "
+                    "degrees of freedom and ends"
+                )
 
 
 def _structure(model: Model, one: _Members) -> list[tuple]:
@@ -178,10 +183,15 @@ def _structure(model: Model, one: _Members) -> list[tuple]:
     local = {WORLD: WORLD} | {body: place for place, body in enumerate(one.bodies)}
     t = model.joints
     return [
-        (int(t.kind[j]), *t.dof_dim[j].tolist(), local.get(int(t.parent[j]), ELSEWHERE),
-         local.get(int(t.child[j]), ELSEWHERE), bool(t.is_tree[j]))
+        (
+            int(t.kind[j]),
+            *t.dof_dim[j].tolist(),
+            local.get(int(t.parent[j]), ELSEWHERE),
+            local.get(int(t.child[j]), ELSEWHERE),
+            bool(t.is_tree[j]),
+        )
         for j in (*one.joints, *one.loops)
-    ]  # fmt: skip
+    ]
 
 
 def _shared_path(model: Model, one: _Members) -> str:

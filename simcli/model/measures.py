@@ -138,12 +138,14 @@ class Measures:
         """
         at = set(zip(self.source, self.first, strict=True))
         turned = {first // 7 for source, first in at if source == Source.POSE and first % 7 >= 3}
-        found = {"positions": self.positions() | {7 * body + k for body in sensed for k in range(3)},
-                 "orientations": turned | (set(self.turn) - {NO_BODY}) | sensed,
-                 "velocities": sensed | {first // 6 for source, first in at if source == Source.TWIST},
-                 "points": {first // 6 for source, first in at if source == Source.POINT},
-                 "efforts": {first for source, first in at if source == Source.DRIVE_EFFORT},
-                 "powers": {first for source, first in at if source == Source.DRIVE_POWER}}  # fmt: skip
+        found = {
+            "positions": self.positions() | {7 * body + k for body in sensed for k in range(3)},
+            "orientations": turned | (set(self.turn) - {NO_BODY}) | sensed,
+            "velocities": sensed | {first // 6 for source, first in at if source == Source.TWIST},
+            "points": {first // 6 for source, first in at if source == Source.POINT},
+            "efforts": {first for source, first in at if source == Source.DRIVE_EFFORT},
+            "powers": {first for source, first in at if source == Source.DRIVE_POWER},
+        }
         return {name: sorted(numbers) for name, numbers in found.items()}
 
     def positions(self) -> set[int]:
@@ -155,8 +157,9 @@ class Measures:
         return found
 
 
-def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop: StopSpec | None = None,
-                recorded: Sequence[str] = ()) -> Measures:  # fmt: skip
+def measures_of(
+    specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop: StopSpec | None = None, recorded: Sequence[str] = ()
+) -> Measures:
     """The table of the measures of a scene.
 
     Args:
@@ -168,22 +171,40 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
     """
     rows = _Rows(model, dt)
     if stop is not None:
-        bounds = {"above": math.inf if stop.above is None else stop.above,
-                  "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
+        bounds = {
+            "above": math.inf if stop.above is None else stop.above,
+            "below": -math.inf if stop.below is None else stop.below,
+        }
         rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.watched)
     stops, slices = rows.n, []
     for spec in specs.values():
         first = rows.n
         kind = Reduction[spec.reduction.upper()]
-        rows.add(spec.quantity, kind, **_bounds_of(spec), **steps_of(spec, dt), norm=spec.norm, component=spec.component,
-                 turn=_body_of(spec, model))  # fmt: skip
+        rows.add(
+            spec.quantity,
+            kind,
+            **_bounds_of(spec),
+            **steps_of(spec, dt),
+            norm=spec.norm,
+            component=spec.component,
+            turn=_body_of(spec, model),
+        )
         slices.append(slice(first, rows.n))
     before = rows.n
     for quantity in recorded:
         rows.add(quantity, Reduction.RECORD)
-    return Measures(tuple(specs), tuple(slices), stops, str(stop.channel) if stop else "", rows.n - before, **rows.columns,
-                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs, sensed=rows.sensed,
-                    keeps_samples=rows.keeps_samples)  # fmt: skip
+    return Measures(
+        tuple(specs),
+        tuple(slices),
+        stops,
+        str(stop.channel) if stop else "",
+        rows.n - before,
+        **rows.columns,
+        channels=frozenset(rows.channels - {""}),
+        pairs=rows.pairs,
+        sensed=rows.sensed,
+        keeps_samples=rows.keeps_samples,
+    )
 
 
 def seen_by_feedback(model: Model, dt: float) -> Measures:
@@ -209,8 +230,9 @@ class _Rows:
 
     def __init__(self, model: Model, dt: float):
         self.model, self.dt, self.channels = model, dt, set()
-        self.columns: dict[str, list] = {name: [] for name in (
-            "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
+        self.columns: dict[str, list] = {
+            name: [] for name in ("source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")
+        }
         self.pairs: dict[Source, list] = {Source.DISTANCE: [], Source.CONTACT: []}
         self.sensed: list[Sensed] = []
 
@@ -219,8 +241,18 @@ class _Rows:
         """Rows so far."""
         return len(self.columns["kind"])
 
-    def add(self, quantity: str, kind: Reduction, above: float = math.inf, below: float = -math.inf, begin: int = 0,
-            end: int = LAST_STEP, norm: bool = False, component: int | None = None, turn: int = NO_BODY) -> None:
+    def add(
+        self,
+        quantity: str,
+        kind: Reduction,
+        above: float = math.inf,
+        below: float = -math.inf,
+        begin: int = 0,
+        end: int = LAST_STEP,
+        norm: bool = False,
+        component: int | None = None,
+        turn: int = NO_BODY,
+    ) -> None:
         """A row for each component of a quantity that is wanted.
 
         Args:

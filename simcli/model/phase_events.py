@@ -22,16 +22,24 @@ from simcli.spec.schema.scene import SceneSpec
 
 # Columns that latches switch, by table, and what signals call them; items in the order of the column.
 _SWITCHED = {
-    ("dofs", "drive_target"): Driven.DRIVE_TARGET, ("dofs", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY,
-    ("", "joint_f"): Driven.JOINT_F, ("wrenches", "force"): Driven.WRENCH_FORCE,
-    ("wrenches", "torque"): Driven.WRENCH_TORQUE, ("affine", "driving_aim"): Driven.AIM,
-    ("affine", "hold_rate"): Driven.HOLD_RATE, ("affine", "hold_shift"): Driven.HOLD_SHIFT,
-}  # fmt: skip
-_COMBINED = {("combinations", "drive_target"): Driven.DRIVE_TARGET,
-             ("combinations", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY}  # fmt: skip
+    ("dofs", "drive_target"): Driven.DRIVE_TARGET,
+    ("dofs", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY,
+    ("", "joint_f"): Driven.JOINT_F,
+    ("wrenches", "force"): Driven.WRENCH_FORCE,
+    ("wrenches", "torque"): Driven.WRENCH_TORQUE,
+    ("affine", "driving_aim"): Driven.AIM,
+    ("affine", "hold_rate"): Driven.HOLD_RATE,
+    ("affine", "hold_shift"): Driven.HOLD_SHIFT,
+}
+_COMBINED = {
+    ("combinations", "drive_target"): Driven.DRIVE_TARGET,
+    ("combinations", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY,
+}
 _IN_LAWS = ("feedback", "constant")
-_HINT = ("by condition, events set targets of drives, forces, torques and constants of signals, which may be gains in an "
-         "expression (`simcli docs signals`); or use `at`")  # fmt: skip
+_HINT = (
+    "by condition, events set targets of drives, forces, torques and constants of signals, which may be gains in an "
+    "expression (`simcli docs signals`); or use `at`"
+)
 
 _Row = tuple[Driven, int, Array]  # what is driven, its item, and the difference (W|1,)
 # Index of an event, a path that it sets, the model with that alone, and the columns in which that differs from the start.
@@ -130,8 +138,12 @@ def _joined(inputs: Inputs, found: list[tuple[Driven, int, int, Array]]) -> Inpu
     wide = [np.broadcast_to(gain, n_worlds) for gain in gains]
     old = np.broadcast_to(inputs.gain, (n_worlds, inputs.gain.shape[1]))
     more = lambda column, values: np.concatenate([column, np.array(values, np.int32)])  # noqa: E731
-    return Inputs(more(inputs.column, kind), more(inputs.item, item), more(inputs.signal, signal),
-                  np.concatenate([old, np.stack(wide, axis=1)], axis=1))  # fmt: skip
+    return Inputs(
+        more(inputs.column, kind),
+        more(inputs.item, item),
+        more(inputs.signal, signal),
+        np.concatenate([old, np.stack(wide, axis=1)], axis=1),
+    )
 
 
 HINT = "let it move in a finite time: by a `ramp`, or a `table` with `interpolate: cubic`"

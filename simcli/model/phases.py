@@ -29,9 +29,22 @@ CHANGEABLE = {
     "bodies": {"gravity_compensation"},
     "joints": {"enabled", "compliance"},
     "dofs": {
-        "armature", "damping", "spring_stiffness", "spring_rest", "spring_energy", "friction", "limit_lower", "limit_upper",
-        "limit_stiffness", "limit_damping", "velocity_limit", "drive_stiffness", "drive_damping", "drive_target",
-        "drive_target_velocity", "effort_limit",
+        "armature",
+        "damping",
+        "spring_stiffness",
+        "spring_rest",
+        "spring_energy",
+        "friction",
+        "limit_lower",
+        "limit_upper",
+        "limit_stiffness",
+        "limit_damping",
+        "velocity_limit",
+        "drive_stiffness",
+        "drive_damping",
+        "drive_target",
+        "drive_target_velocity",
+        "effort_limit",
     },
     "springs": {"point", "pulley_point", "stiffness", "damping", "rest_length", "slack"},
     "bushings": {"stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload"},
@@ -42,18 +55,43 @@ CHANGEABLE = {
     "signals": {"parameter", "knot", "cubic"},
     "feedback": {"constant"},
     "motions": {"value"},
-    "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
-               "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
-               "hold_passive"},
-    "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution",
-                 "compliance", "enabled"},
+    "affine": {
+        "joint_stiffness",
+        "limit_stiffness",
+        "limit_strength",
+        "driving_stiffness",
+        "driving_acts",
+        "driving_passive",
+        "driving_locked",
+        "driving_aim",
+        "hold",
+        "hold_pose",
+        "hold_rate",
+        "hold_shift",
+        "hold_passive",
+    },
+    "contacts": {
+        "friction",
+        "friction_across",
+        "friction_static",
+        "rolling_friction",
+        "torsional_friction",
+        "restitution",
+        "compliance",
+        "enabled",
+    },
     "": {"gravity", "joint_f"},
-}  # fmt: skip
+}
 _START = ("joint_q", "joint_qd", "start", "drawing")  # of the first phase alone
 # Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
-VALUES_COUNT = {("springs", "point"), ("springs", "pulley_point"), ("wrenches", "point"),
-                ("drags", "point"), ("drags", "wind"),
-                *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table])}  # fmt: skip
+VALUES_COUNT = {
+    ("springs", "point"),
+    ("springs", "pulley_point"),
+    ("wrenches", "point"),
+    ("drags", "point"),
+    ("drags", "wind"),
+    *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table]),
+}
 _BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 
 
@@ -72,8 +110,9 @@ class Phase:
     texts: tuple[str, ...]
 
 
-def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None,
-                 tries_all: bool = False) -> list[Phase]:  # fmt: skip
+def build_phases(
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None, tries_all: bool = False
+) -> list[Phase]:
     """Turn a scene into its phases, each with all its worlds.
 
     Args:
@@ -121,8 +160,9 @@ def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int]
     return found
 
 
-def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
-                      order: list[int]) -> list[Model]:  # fmt: skip
+def _build_one_by_one(
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model, order: list[int]
+) -> list[Model]:
     """The model after each event, where the worlds of a batch differ."""
     sets, models = _sets_of_worlds(document, spec, worlds), []
     held: dict[str, PathColumn] = {}
@@ -159,8 +199,9 @@ def _sets_of_worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] |
     return [{path: path_column(values) for path, values in held.items()} for held in found]
 
 
-def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
-                    order: list[int]) -> list[Model]:  # fmt: skip
+def _build_together(
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model, order: list[int]
+) -> list[Model]:
     """The model after each event, where worlds are alike: scenes that differ in numbers are built as worlds are."""
     scenes = scenes_of_events(document)
     groups: dict[object, list[int]] = {}
@@ -226,9 +267,13 @@ def started_from(model: Model, first: Model) -> Model:
     """A later phase, with the initial state of the first one; nobody reads its own."""
     given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
     rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
-    return replace(model, dofs=replace(model.dofs, **given), springs=replace(model.springs, rest_length=rest),
-                   bushings=replace(model.bushings, rest=first.bushings.rest),
-                   **{name: getattr(first, name) for name in _START})  # fmt: skip
+    return replace(
+        model,
+        dofs=replace(model.dofs, **given),
+        springs=replace(model.springs, rest_length=rest),
+        bushings=replace(model.bushings, rest=first.bushings.rest),
+        **{name: getattr(first, name) for name in _START},
+    )
 
 
 def _refuse_structure(document: Document, index: int, changes: dict[str, object], changed: list[str]) -> None:

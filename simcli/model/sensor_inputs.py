@@ -49,10 +49,13 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         radius=stack_worlds([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
         reach=stack_worlds([worlds.numbers(lambda s, n=n: s.sensors[n].reach or ENDLESS) for n in specs], ()),
         is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
-        **{key: stack_worlds([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
-           for key in ("sigma", "density", "walk", "quantum", "delay")},
-        rate=np.array([[worlds.common(lambda s, n=n: _of_noise(s, n, "rate"), f"sensors.{n}.noise.rate")
-                        for n in specs]], float),
+        **{
+            key: stack_worlds([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
+            for key in ("sigma", "density", "walk", "quantum", "delay")
+        },
+        rate=np.array(
+            [[worlds.common(lambda s, n=n: _of_noise(s, n, "rate"), f"sensors.{n}.noise.rate") for n in specs]], float
+        ),
         half=stack_worlds([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
     )
 

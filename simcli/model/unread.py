@@ -96,8 +96,11 @@ class _Readers:
         if node is None or full_rank(node) == Rank.RUN:  # whose marks do not tell it from others
             return None
         tree = tree_with_ranks(self.document, (path,))
-        found = [leaf for leaf, node in walk_nodes(tree) if leaf and leaf[0] not in BEFORE_EXPANSION
-                 and full_rank(node) > full_rank(find(self.document.expanded, leaf))]  # fmt: skip
+        found = [
+            leaf
+            for leaf, node in walk_nodes(tree)
+            if leaf and leaf[0] not in BEFORE_EXPANSION and full_rank(node) > full_rank(find(self.document.expanded, leaf))
+        ]
         may_hide = steps[0] == "keyframes" and CONTROLS in steps  # what a control has become has no mark of it
         return None if may_hide and not found else found
 
@@ -157,15 +160,21 @@ class _Readers:
             if body in (joint.parent, joint.child) and not (is_own and not joint.uses_frames and joint.at is None):
                 return True
         expanded = self.document.expanded
-        return any(path[-1] == "in" and str(getattr(node, "value", "")).split("/")[0] == body
-                   for path, node in walk_nodes(expanded) if path)  # fmt: skip
+        return any(
+            path[-1] == "in" and str(getattr(node, "value", "")).split("/")[0] == body
+            for path, node in walk_nodes(expanded)
+            if path
+        )
 
     def reads_material(self, name: str, key: str) -> bool:
         """Whether the number of a material is one of a body or of a contact."""
         if key != "density":
             return is_material_read(self.spec, *self.touching, name, key)
-        return any(_needs_mass(body) and shape.material == name and shape.density is None
-                   for body in self.spec.bodies.values() for shape in body.shapes.values())  # fmt: skip
+        return any(
+            _needs_mass(body) and shape.material == name and shape.density is None
+            for body in self.spec.bodies.values()
+            for shape in body.shapes.values()
+        )
 
     def reads_shape(self, leaf: _Path) -> bool:
         """Whether a value is none of a shape, or one that can touch, that is looked at, or that gives its body its mass."""
@@ -233,7 +242,7 @@ _WHY = {
     "contact": "no two of these shapes can touch, or a later pair sets the same",
     "signals": "nothing is driven by the signal, and no quantity names it",
     "params": "no expression that has an effect uses it",
-}  # fmt: skip
+}
 _READERS = "the model, an event, a signal, a sensor, a measure, an expectation or the end of the run"
 
 
@@ -252,8 +261,10 @@ def unread_varied(document: Document, spec: SceneSpec) -> list[Fault]:
 def unread_sets(document: Document, spec: SceneSpec) -> list[str]:
     """A line for each `--set` that nothing reads."""
     paths = [overridden_path(one) for one in document.overrides if one.option == SET and one in document.typed]
-    return [f"--set {path}: has no effect, because nothing reads it: {why_unread(path)}"
-            for path in unread_paths(document, spec, paths, typed=True)]  # fmt: skip
+    return [
+        f"--set {path}: has no effect, because nothing reads it: {why_unread(path)}"
+        for path in unread_paths(document, spec, paths, typed=True)
+    ]
 
 
 def why_unread(path: str) -> str:

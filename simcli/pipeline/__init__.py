@@ -10,6 +10,21 @@ from simcli.pipeline.preparation import claim_space, default_output, prepare, sc
 from simcli.pipeline.scenes import build_model, build_run, read_scene, scene_in
 
 __all__ = [
-    "Job", "Outcome", "Request", "Schedule", "Tick", "build_model", "build_run", "claim_space", "default_output", "execute",
-    "keep_going", "prepare", "read_scene", "scene_in", "schedule_of", "solver_of", "take_kernels",
-]  # fmt: skip
+    "Job",
+    "Outcome",
+    "Request",
+    "Schedule",
+    "Tick",
+    "build_model",
+    "build_run",
+    "claim_space",
+    "default_output",
+    "execute",
+    "keep_going",
+    "prepare",
+    "read_scene",
+    "scene_in",
+    "schedule_of",
+    "solver_of",
+    "take_kernels",
+]

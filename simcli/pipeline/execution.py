@@ -79,20 +79,27 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
     continues = continuation.find_continuation(job.output, facts) if goes_on else None
-    outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
-                      best_shown=_best_shown(job))  # fmt: skip
+    outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device), best_shown=_best_shown(job))
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = solver_of(job, device, _is_watched(job))
     account = EnergyAccount(model, spec.solver.precision, spec.solver.type)
     if continues is not None:
         account.go_on(continues.checkpoint.arrays[ENERGIES])
     recorder = Recorder(  # which makes the file meanwhile, under another name
-        job.output, model, provenance_of(job, device), job.channels, schedule.n_frames + 1,
-        dtype=spec.output.dtype, title=spec.name,
+        job.output,
+        model,
+        provenance_of(job, device),
+        job.channels,
+        schedule.n_frames + 1,
+        dtype=spec.output.dtype,
+        title=spec.name,
         axes=selection(model, spec.output.select, solver.row_label, recorded_columns(job.measures, job.recorded, model)),
-        row_label=solver.row_label, continues=continues, process=process, waits=True,
+        row_label=solver.row_label,
+        continues=continues,
+        process=process,
+        waits=True,
         measures=layouts_of(spec.measure, job.measures, model),
-    )  # fmt: skip
+    )
     first = begin_run(job, solver, continues, outcome)
     watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
     recorder.publish()
@@ -139,8 +146,18 @@ def solver_of(job: Job, device, is_watched: bool = False, by_age: bool = False):
     channels, every = job.channels | job.measures.channels, 1
     if is_watched and "energy" not in channels:
         channels, every = channels | {"energy"}, STEPS_PER_LEDGER
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, channels, schedule.last_steps, job.measures,
-                   job.channels, spec.run.on_unsolved.above, every, by_age)  # fmt: skip
+    plan = RunPlan(
+        schedule.dt,
+        schedule.steps_per_frame,
+        schedule.n_frames,
+        channels,
+        schedule.last_steps,
+        job.measures,
+        job.channels,
+        spec.run.on_unsolved.above,
+        every,
+        by_age,
+    )
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 
@@ -246,8 +263,15 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     worlds = None if job.request.worlds is None else list(job.request.worlds)
-    return {"scene": sha256(job.resolved), "worlds": worlds, "device": f"{device.arch}: {device.name}",
-            "precision": device.precision, "lanes": device.lanes, "code": code_digest(), **kept}  # fmt: skip
+    return {
+        "scene": sha256(job.resolved),
+        "worlds": worlds,
+        "device": f"{device.arch}: {device.name}",
+        "precision": device.precision,
+        "lanes": device.lanes,
+        "code": code_digest(),
+        **kept,
+    }
 
 
 def provenance_of(job: Job, device):
@@ -258,13 +282,23 @@ def provenance_of(job: Job, device):
     files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect_provenance(
-        job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
-        job.request.argv or None, overrides=job.document.overrides, worlds=job.request.worlds, files=tuple(files.items()),
-    )  # fmt: skip
+        job.document.sources,
+        job.resolved,
+        where,
+        device.precision,
+        job.spec.batch.seed,
+        job.request.argv or None,
+        overrides=job.document.overrides,
+        worlds=job.request.worlds,
+        files=tuple(files.items()),
+    )
 
 
 def _facts(device) -> dict[str, Any]:
-    return {"arch": device.arch, "name": device.name, "precision": device.precision, "lanes": device.lanes,
-            "threads": device.threads}  # fmt: skip
-
-
+    return {
+        "arch": device.arch,
+        "name": device.name,
+        "precision": device.precision,
+        "lanes": device.lanes,
+        "threads": device.threads,
+    }

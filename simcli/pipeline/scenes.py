@@ -59,8 +59,10 @@ def scene_in(path: Path) -> "HeldScene":
     if known.overrides is None and known.origin:
         raise UsageError(f"{path}: is put together from several runs, whose options differ: give one of them, or the scene")
     if known.overrides is None:
-        raise UsageError(f"{path}: does not hold the options of its run beside the scene, as files of this version do: "
-                         "give the scene file")  # fmt: skip
+        raise UsageError(
+            f"{path}: does not hold the options of its run beside the scene, as files of this version do: "
+            "give the scene file"
+        )
     if problems := file_problems(known):
         raise FileError(f"{path}: is damaged: {problems[0]}; `simcli check` lists the damage")
     files = {name: data for name, _, data in known.files}
@@ -76,8 +78,9 @@ def build_model(document: "Document", spec: "SceneSpec", worlds: Sequence[int] |
     return build_run(document, spec, worlds)[0].model
 
 
-def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | None = (0,),
-              tries_all: bool = False) -> "list[Phase]":  # fmt: skip
+def build_run(
+    document: "Document", spec: "SceneSpec", worlds: Sequence[int] | None = (0,), tries_all: bool = False
+) -> "list[Phase]":
     """Turn a scene into numbers, the stretch before the first event and those after each; else as `build_model`.
 
     Raises:

@@ -38,8 +38,11 @@ def distrust(job: Job, outcome: Outcome, events: list[Event], account: "EnergyAc
     failed |= {job.numbers[event.world] for event in events if event.severity > 1 and event.world >= 0}
     found = [*_unsolved(job, outcome, events), *_drifting(job, account)]
     n_steps = outcome.n_steps
-    return [Event(n_steps, n_steps * job.schedule.dt, world, code, 1, -1, -1, value, text)
-            for world, code, value, text in found if job.numbers[world] not in failed]  # fmt: skip
+    return [
+        Event(n_steps, n_steps * job.schedule.dt, world, code, 1, -1, -1, value, text)
+        for world, code, value, text in found
+        if job.numbers[world] not in failed
+    ]
 
 
 def _unsolved(job: Job, outcome: Outcome, events: list[Event]) -> list[tuple[int, str, float, str]]:
@@ -65,8 +68,10 @@ def _drifting(job: Job, account: "EnergyAccount") -> list[tuple[int, str, float,
     drift = account.largest("drift") if wanted.action == "fail" else account.gain
     part, what = account.part(drift), "unaccounted for" if wanted.action == "fail" else "gained without a source"
     worlds = np.flatnonzero((part > wanted.share) & (drift > wanted.above)).tolist()
-    return [(w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of the energy exchanged")
-            for w in worlds]  # fmt: skip
+    return [
+        (w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of the energy exchanged")
+        for w in worlds
+    ]
 
 
 ENERGIES = "energies"  # of a checkpoint, beside the arrays of its solver
@@ -107,8 +112,9 @@ def heed_unsolved(job: Job, outcome: Outcome, unsolved: Unsolved | None) -> None
         outcome.unsolved_fails = wanted.action == "fail"
 
 
-def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome,
-              account: "EnergyAccount") -> None:
+def step_all(
+    job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome, account: "EnergyAccount"
+) -> None:
     """Advance block by block until the end, a failure that stops, or a watcher that has seen enough."""
     schedule, n_worlds = job.schedule, job.model.n_worlds
     stop_at_failure = job.spec.run.on_failure == "stop"
@@ -132,8 +138,15 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
         stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
         rate = (outcome.n_steps - outcome.first_step) * n_worlds / stepping if stepping > 0 else 0.0
-        now = Tick("stepping", outcome.n_frames - 1, schedule.n_frames, outcome.n_steps * schedule.dt, steps, rate,
-                   _size(job.output))  # fmt: skip
+        now = Tick(
+            "stepping",
+            outcome.n_frames - 1,
+            schedule.n_frames,
+            outcome.n_steps * schedule.dt,
+            steps,
+            rate,
+            _size(job.output),
+        )
         return watch(now)
 
     def step_on(limit: int) -> bool:

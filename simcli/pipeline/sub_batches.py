@@ -106,8 +106,9 @@ def planned_size(job: Job) -> int:
         raise OutputError(f"{folder}: its {_PLAN} is damaged; start again with --restart")
     for name, value in _asked(job).items():
         if asked[name] != value:
-            raise OutputError(f"{folder}: has parts of a run with a different --{name}; use the same value, or start again "
-                              "with --restart")  # fmt: skip
+            raise OutputError(
+                f"{folder}: has parts of a run with a different --{name}; use the same value, or start again with --restart"
+            )
     return size
 
 
@@ -122,8 +123,9 @@ def _asked(job: Job) -> dict[str, object]:
 
 def _make(folder: Path, job: Job, size: int) -> None:
     if folder.exists() and not (job.request.resume or job.request.force):
-        raise OutputError(f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin "
-                          "anew")  # fmt: skip
+        raise OutputError(
+            f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin anew"
+        )
     if not job.request.resume:
         claim_space(job, in_sub_batches=True)
     try:
@@ -200,8 +202,10 @@ def _claim_room(job: Job, outcomes: Sequence[Outcome]) -> int:
     needed, free = sum(outcome.output.stat().st_size for outcome in outcomes), free_bytes(job.output)
     if needed > free and not job.request.force:
         wanted, there, missing = (f"{size / 1e9:.3g} GB" for size in (needed, free, needed - free))
-        raise OutputError(f"{job.output}: its {len(outcomes)} parts are done, and to join them takes about {wanted} more; "
-                          f"{there} are free there, {missing} are missing. {_way_on(job)}")  # fmt: skip
+        raise OutputError(
+            f"{job.output}: its {len(outcomes)} parts are done, and to join them takes about {wanted} more; "
+            f"{there} are free there, {missing} are missing. {_way_on(job)}"
+        )
     return needed
 
 
@@ -218,8 +222,10 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
     from simcli.solvers.run.world_events import start_events
 
     starts = {(event.code, event.world, event.joint): event for event in start_events(job.model) if event.code in _OF_START}
-    worst = {code: max((event for event in events if event.code == code), key=lambda event: event.value, default=None)
-             for code in _OF_WORST}  # fmt: skip
+    worst = {
+        code: max((event for event in events if event.code == code), key=lambda event: event.value, default=None)
+        for code in _OF_WORST
+    }
     found = []
     for event in events:
         if event.code in _OF_START:

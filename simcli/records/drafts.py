@@ -120,8 +120,9 @@ def refuse_overwrite(path: Path, inputs: Iterable[Path], checksums: Iterable[str
         raise UsageError(f"{option} {path}: is a file that the scene inside reads, and will not be replaced; name another")
 
 
-def claim_path(path: Path, force: bool = False, inputs: Iterable[Path] = (), option: str = "-o",
-               seeks: bool = False) -> None:  # fmt: skip
+def claim_path(
+    path: Path, force: bool = False, inputs: Iterable[Path] = (), option: str = "-o", seeks: bool = False
+) -> None:
     """Refuse to write where something stands that was not meant to be replaced: one rule for every command.
 
     Args:
@@ -144,8 +145,10 @@ def claim_path(path: Path, force: bool = False, inputs: Iterable[Path] = (), opt
         return
     if not path.is_file():
         if seeks:
-            raise OutputError(f"{path}: is a pipe or a device, and this format is not written from its begin to its end; "
-                              f"name a file with {option}")  # fmt: skip
+            raise OutputError(
+                f"{path}: is a pipe or a device, and this format is not written from its begin to its end; "
+                f"name a file with {option}"
+            )
     elif not (force or bears_mark(path)):
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with {option}")
 

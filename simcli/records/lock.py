@@ -80,8 +80,9 @@ class WriterLock:
         try:
             return os.open(self.path, flags, 0o644)
         except FileExistsError as error:
-            raise OutputError(f"{self._target()}: another simcli writes this file; if none does, delete {self.path}"
-                              ) from error  # fmt: skip
+            raise OutputError(
+                f"{self._target()}: another simcli writes this file; if none does, delete {self.path}"
+            ) from error
         except OSError as error:
             raise OutputError(f"{self._target()}: cannot write here: {error.strerror}") from error
 

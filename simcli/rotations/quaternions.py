@@ -12,9 +12,11 @@ SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
 # Of `spin_of_vector`: below this angle [rad] its factors a, b, a', b' are series in the square of it.
 SMALL_ANGLE = 0.1
 SPIN_SERIES = (
-    (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800), (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800),
-    (-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160), (-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
-)  # fmt: skip
+    (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800),
+    (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800),
+    (-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160),
+    (-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
+)
 
 
 def quat_multiply(a: _Array, b: _Array) -> _Array:
@@ -79,10 +81,16 @@ def quat_to_matrix(q: _Array) -> _Array:
     x, y, z, w = (q[..., i] for i in range(4))
     xs, ys, zs = x * scale, y * scale, z * scale
     rows = (
-        1.0 - (y * ys + z * zs), x * ys - w * zs, x * zs + w * ys,
-        x * ys + w * zs, 1.0 - (x * xs + z * zs), y * zs - w * xs,
-        x * zs - w * ys, y * zs + w * xs, 1.0 - (x * xs + y * ys),
-    )  # fmt: skip
+        1.0 - (y * ys + z * zs),
+        x * ys - w * zs,
+        x * zs + w * ys,
+        x * ys + w * zs,
+        1.0 - (x * xs + z * zs),
+        y * zs - w * xs,
+        x * zs - w * ys,
+        y * zs + w * xs,
+        1.0 - (x * xs + y * ys),
+    )
     return joined(rows, q, (3, 3))
 
 
@@ -185,8 +193,12 @@ def spin_of_vector(vector: _Array, rate: _Array, change: _Array) -> tuple[_Array
     t = np.sqrt(np.where(small, 1.0, square))
     sine, cosine = each(math.sin, t), each(math.cos, t)
     left, lag, safe = 1.0 - cosine, t - sine, t * t
-    far = (left / safe, lag / (safe * t), (t * sine - 2.0 * left) / (safe * safe),
-           (left * t - 3.0 * lag) / (safe * safe * t))  # fmt: skip
+    far = (
+        left / safe,
+        lag / (safe * t),
+        (t * sine - 2.0 * left) / (safe * safe),
+        (left * t - 3.0 * lag) / (safe * safe * t),
+    )
     within = np.where(small, square, 0.0)
     near = [reduce(lambda total, factor: total * within + factor, reversed(row)) for row in SPIN_SERIES]
     a, b, a_rate, b_rate = (np.where(small, n, f)[..., None] for n, f in zip(near, far, strict=True))

@@ -101,8 +101,11 @@ def skew_product(a: _Array, b: _Array) -> _Array:
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     x, y, z = ax * bx, ay * by, az * bz
-    found = joined((-z - y, ay * bx, az * bx, ax * by, -z - x, az * by, ax * bz, ay * bz, -y - x),
-                   a if is_by_components(a) else b, (3, 3))  # fmt: skip
+    found = joined(
+        (-z - y, ay * bx, az * bx, ax * by, -z - x, az * by, ax * bz, ay * bz, -y - x),
+        a if is_by_components(a) else b,
+        (3, 3),
+    )
     found += 0.0
     return found
 

@@ -52,8 +52,10 @@ class Batches:
 
     def request(self, points: np.ndarray, output: Path | None = None) -> Request:
         """The request of points, (N, P): each path has a list with one value per world."""
-        lists = [Override(VARY, f"{path}={{list: [{', '.join(map(repr, column))}]}}")
-                 for path, column in zip(self.paths, np.asarray(points, float).T.tolist(), strict=True)]  # fmt: skip
+        lists = [
+            Override(VARY, f"{path}={{list: [{', '.join(map(repr, column))}]}}")
+            for path, column in zip(self.paths, np.asarray(points, float).T.tolist(), strict=True)
+        ]
         worlds = Override("--worlds", str(len(points)), "batch.worlds")
         return Request(self.scene, output, (*self.sets, *QUIET, *lists, worlds), self.device, self.threads)
 

@@ -187,8 +187,9 @@ def _number(path: Path, line: int, header: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise FileError(f"{path}:{line}: column `{header}`: `{text}` is not a number; write one, or take "
-                        "the column out") from None
+        raise FileError(
+            f"{path}:{line}: column `{header}`: `{text}` is not a number; write one, or take the column out"
+        ) from None
     if np.isinf(value):
         raise FileError(f"{path}:{line}: column `{header}`: `{text}` is not finite")
     return value
@@ -301,8 +302,10 @@ def _check_rows(log: Log, names: list[str]) -> None:
     times, first = np.unique(log.time, return_index=True)
     if "world" in names and len(times) < len(log.time):
         again = int(np.setdiff1d(np.arange(len(log.time)), first)[0])
-        raise FileError(f"{log.at(again)}: the time {log.time[again]:g} s stands there twice: a log is of one world; "
-                        "`simcli export --world I` writes one")  # fmt: skip
+        raise FileError(
+            f"{log.at(again)}: the time {log.time[again]:g} s stands there twice: a log is of one world; "
+            "`simcli export --world I` writes one"
+        )
     bad = np.argwhere(log.is_known & ~(log.sigma > 0.0) & np.isfinite(log.sigma))
     if len(bad):
         raise FileError(f"{log.at(bad[0][0])}: column `{SIGMA}{log.labels[bad[0][1]]}`: a standard deviation is above 0")
@@ -324,8 +327,11 @@ def _with_sigmas(log: Log, texts: Sequence[str]) -> Log:
             hint = did_you_mean(canonical(name), log.labels, "columns")
             raise UsageError(f"--sigma {text}: write NAME=VALUE, as 'joint.pin.q=0.5 deg': {hint}")
         try:
-            number = float(value) if value.replace(".", "").replace("-", "").replace("e", "").isdigit() else to_si(
-                value, log.units[places[0]])  # fmt: skip
+            number = (
+                float(value)
+                if value.replace(".", "").replace("-", "").replace("e", "").isdigit()
+                else to_si(value, log.units[places[0]])
+            )
         except (UnitError, ValueError) as error:
             raise UsageError(f"--sigma {text}: {error}") from None
         if not 0.0 < number < np.inf:

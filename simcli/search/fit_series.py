@@ -72,14 +72,27 @@ def output_sets(log: Log, rhythm: Rhythm) -> list[Override]:
     from simcli.analysis.expectations import channels_of
 
     # Of several components one name: what it is a part of is what a scene can ask for.
-    demanded = list(dict.fromkeys(quantity_of(label) if not is_on_demand(label) else label for label in log.labels
-                                  if is_on_demand(label) or is_on_demand(label.rpartition(".")[0])))  # fmt: skip
-    channels = channels_of(label if ".wrench." not in label else label.rpartition(".")[0] for label in log.labels
-                           if not any(label.startswith(name) for name in demanded))  # fmt: skip
-    values = {"run.duration": repr(rhythm.end), "output.every": repr(rhythm.every),
-              "output.channels": f"[{', '.join(sorted(channels))}]",
-              "output.quantities": f"[{', '.join(demanded)}]", "measure": "{}", "run.stop_when": "null",
-              "output.select": "null"}  # fmt: skip
+    demanded = list(
+        dict.fromkeys(
+            quantity_of(label) if not is_on_demand(label) else label
+            for label in log.labels
+            if is_on_demand(label) or is_on_demand(label.rpartition(".")[0])
+        )
+    )
+    channels = channels_of(
+        label if ".wrench." not in label else label.rpartition(".")[0]
+        for label in log.labels
+        if not any(label.startswith(name) for name in demanded)
+    )
+    values = {
+        "run.duration": repr(rhythm.end),
+        "output.every": repr(rhythm.every),
+        "output.channels": f"[{', '.join(sorted(channels))}]",
+        "output.quantities": f"[{', '.join(demanded)}]",
+        "measure": "{}",
+        "run.stop_when": "null",
+        "output.select": "null",
+    }
     return [Override(SET, text, path) for path, text in values.items()]
 
 
@@ -123,8 +136,11 @@ def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm, offsets: np.ndarray 
     columns, error = _columns_of(run, log), 0.0
     out = np.empty((run.n_worlds, len(log.time), len(columns)))
     blocks = {source.name: source.read(slice(None)) for source in {one.name: one for one, _ in columns}.values()}
-    shifted = ([(slice(None), log.time)] if offsets is None else
-               [(slice(w, w + 1), log.time + offset) for w, offset in enumerate(offsets)])  # fmt: skip
+    shifted = (
+        [(slice(None), log.time)]
+        if offsets is None
+        else [(slice(w, w + 1), log.time + offset) for w, offset in enumerate(offsets)]
+    )
     for worlds, time in shifted:
         frame = np.searchsorted(run.time, time - ON_STEP * rhythm.every)
         frame = np.minimum(frame, run.n_frames - 1)

@@ -79,8 +79,9 @@ def statistics_of(jacobian: np.ndarray, size: np.ndarray, free: np.ndarray, vari
     error[places] = deviation
     with np.errstate(all="ignore"):
         correlation[np.ix_(places, places)] = covariance / np.outer(deviation, deviation)
-    directions = [_direction(row, value / s[0], places, length, size)
-                  for row, value in zip(Vt[~known], s[~known], strict=True)]  # fmt: skip
+    directions = [
+        _direction(row, value / s[0], places, length, size) for row, value in zip(Vt[~known], s[~known], strict=True)
+    ]
     return Statistics(error, correlation, s, tuple(directions))
 
 

@@ -101,8 +101,14 @@ class Fit:
         return _are_at_bound(self.x, self.free)
 
 
-def fit_log(run: PointRun, free: Sequence[FreeNumber], log: Log, iterations: int, tolerance: float,
-            seen: Callable[[int, float], None] = lambda n, chi_square: None) -> Fit:  # fmt: skip
+def fit_log(
+    run: PointRun,
+    free: Sequence[FreeNumber],
+    log: Log,
+    iterations: int,
+    tolerance: float,
+    seen: Callable[[int, float], None] = lambda n, chi_square: None,
+) -> Fit:
     """Least squares.
 
     Args:
@@ -131,9 +137,16 @@ def fit_log(run: PointRun, free: Sequence[FreeNumber], log: Log, iterations: int
     _check_start(problem, start)
     bounds = (problem.low / size, problem.high / size)
     done = least_squares(
-        lambda z: problem.at(_within(z * size, problem))[0], start / size, lambda z: _jacobian(problem, z, size),
-        bounds=bounds, x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance**1.5, max_nfev=iterations,
-    )  # fmt: skip
+        lambda z: problem.at(_within(z * size, problem))[0],
+        start / size,
+        lambda z: _jacobian(problem, z, size),
+        bounds=bounds,
+        x_scale="jac",
+        ftol=tolerance,
+        xtol=tolerance,
+        gtol=tolerance**1.5,
+        max_nfev=iterations,
+    )
     x = _on_bounds(_within(done.x * size, problem), free)
     residual, jacobian, values = problem.at(x)
     chi_square = float(residual @ residual)
@@ -142,8 +155,22 @@ def fit_log(run: PointRun, free: Sequence[FreeNumber], log: Log, iterations: int
     found = statistics_of(jacobian, np.maximum(np.abs(x), LEAST_SIZE * size), ~at_bound, variance)
     at_edge = x.tobytes() in problem.edges
     reason, converged = (AT_EDGE, False) if at_edge else (_REASONS[done.status], done.status > 0)
-    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, reason, converged, problem.n_trials,
-               problem.interpolation, problem.without)  # fmt: skip
+    return Fit(
+        tuple(free),
+        x,
+        log,
+        values,
+        sigma,
+        absolute,
+        chi_square,
+        n_data,
+        found,
+        reason,
+        converged,
+        problem.n_trials,
+        problem.interpolation,
+        problem.without,
+    )
 
 
 def _within(x: np.ndarray, problem: Residuals) -> np.ndarray:
@@ -156,8 +183,10 @@ def _jacobian(problem: Residuals, z: np.ndarray, size: np.ndarray) -> np.ndarray
     lost = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
     if len(lost):
         k = lost[0]
-        raise SimulationError(f"worlds on both sides of {problem.free[k].path} = {z[k] * size[k]:.6g} fail: the fit has no "
-                              "direction; give --bounds that keep away from there")  # fmt: skip
+        raise SimulationError(
+            f"worlds on both sides of {problem.free[k].path} = {z[k] * size[k]:.6g} fail: the fit has no "
+            "direction; give --bounds that keep away from there"
+        )
     return without_undetermined(jacobian)
 
 
@@ -174,8 +203,10 @@ def _check_start(problem: Residuals, start: np.ndarray) -> None:
     scale = np.linalg.norm((values / problem.sigma)[known])
     idle = [one.path for one, change in zip(problem.free, effect, strict=True) if not change > WITHOUT_EFFECT * scale]
     if idle:
-        raise UsageError(f"--free {', '.join(idle)}: changes none of the columns of {problem.log.path} at its start value; "
-                         "leave it out, or begin elsewhere with --set")  # fmt: skip
+        raise UsageError(
+            f"--free {', '.join(idle)}: changes none of the columns of {problem.log.path} at its start value; "
+            "leave it out, or begin elsewhere with --set"
+        )
 
 
 def _on_bounds(x: np.ndarray, free: Sequence[FreeNumber]) -> np.ndarray:
@@ -192,8 +223,15 @@ def _are_at_bound(x: np.ndarray, free: Sequence[FreeNumber]) -> np.ndarray:
     return np.array([value in (one.low, one.high) for value, one in zip(x, free, strict=True)], bool)
 
 
-def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[FreeNumber], log: Log, iterations: int, tolerance: float,
-              seen: Callable[[int, float], None]) -> Fit:  # fmt: skip
+def fit_scene(
+    batches: Batches,
+    spec: "SceneSpec",
+    free: Sequence[FreeNumber],
+    log: Log,
+    iterations: int,
+    tolerance: float,
+    seen: Callable[[int, float], None],
+) -> Fit:
     """Fit a scene; see `fit_log`. The last number may be the offset of the clocks, which no scene has."""
     offset = free[-1] if free[-1].path == TIME_OFFSET else None
     rhythm = rhythm_of(log, spec, None if offset is None else offset.high)

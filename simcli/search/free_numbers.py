@@ -55,8 +55,15 @@ class FreeNumber:
         return self.high - self.low if np.isfinite(self.high - self.low) else 1.0
 
 
-def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "SceneSpec", model: "Model",
-                 paths: Sequence[str], bounds: Sequence[Interval]) -> list[FreeNumber]:  # fmt: skip
+def free_numbers(
+    scene: Path,
+    sets: Sequence,
+    document: "Document",
+    spec: "SceneSpec",
+    model: "Model",
+    paths: Sequence[str],
+    bounds: Sequence[Interval],
+) -> list[FreeNumber]:
     """The numbers that a fit may change, which begin as the scene has them.
 
     A coordinate without bounds of its own has the hard limits of its joint, if it begins between them.
@@ -92,8 +99,10 @@ def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "Scene
             start, limit = _start_of(scene, sets, spec, path), limits.get(path)
         low, high = (limit.low, limit.high) if limit else _limits_of(model, path, start)
         if not low <= start <= high:
-            raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
-                             f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
+            raise UsageError(
+                f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
+                f"--set {path}={0.5 * (low + high):g}"
+            )
         found.append(FreeNumber(path, start, low, high, param_unit(document, spec, path)))
     with said_of(FREE, paths):
         varied = (Override(VARY, f"{one.path}={one.start!r}") for one in found)
@@ -196,8 +205,15 @@ def within_run(log: Log, offset: FreeNumber, dt: float, duration: float) -> Log:
     edge = ON_STEP * dt
     kept = (log.time + offset.low >= -edge) & (log.time + offset.high <= duration + edge)
     if not kept.any():
-        raise FileError(f"{log.path}: no time of it, {log.time.min():g} to {log.time.max():g} s, lies in the run of 0 to "
-                        f"{duration:g} s at every offset from {offset.low:g} to {offset.high:g} s; narrow {_OPTION}"
-                        )  # fmt: skip
-    return replace(log, time=log.time[kept], line=log.line[kept], values=log.values[kept], sigma=log.sigma[kept],
-                   n_outside=int((~kept).sum()))  # fmt: skip
+        raise FileError(
+            f"{log.path}: no time of it, {log.time.min():g} to {log.time.max():g} s, lies in the run of 0 to "
+            f"{duration:g} s at every offset from {offset.low:g} to {offset.high:g} s; narrow {_OPTION}"
+        )
+    return replace(
+        log,
+        time=log.time[kept],
+        line=log.line[kept],
+        values=log.values[kept],
+        sigma=log.sigma[kept],
+        n_outside=int((~kept).sum()),
+    )

@@ -125,8 +125,10 @@ class Generations:
         before = self.known.setdefault(one.number, one)
         same = np.array_equal(before.points, one.points) and np.array_equal(before.values, one.values, equal_nan=True)
         if not same:
-            raise FileError(f"{file}: generation {one.number} stands in this folder twice, and differs: it was made in "
-                            "different circumstances; begin anew in another folder")  # fmt: skip
+            raise FileError(
+                f"{file}: generation {one.number} stands in this folder twice, and differs: it was made in "
+                "different circumstances; begin anew in another folder"
+            )
 
 
 def _short(value: object) -> str:

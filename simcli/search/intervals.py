@@ -82,8 +82,10 @@ def read_intervals(scene: Path, sets: Sequence[str | Override], texts: Sequence[
     with said_of(option, texts):
         document, spec = read_scene(scene, (*sets, *QUIET, *varied))
         refuse_unread(document, spec)
-    return [_interval(path, spec.batch.vary[path].grid or (), scale, param_unit(document, spec, path), f"{option} {text}")
-            for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
+    return [
+        _interval(path, spec.batch.vary[path].grid or (), scale, param_unit(document, spec, path), f"{option} {text}")
+        for text, (path, _, scale) in zip(texts, split, strict=True)
+    ]
 
 
 @contextmanager
@@ -161,6 +163,8 @@ def read_single(scene: Path, sets: Sequence[str | Override], what: str) -> "tupl
     paths = spec.batch.paths
     if paths or n_worlds(spec) > 1:
         varied = f"varies {', '.join(f'`{path}`' for path in paths)}" if paths else "has several worlds"
-        raise UsageError(f"{scene}: {varied} (`batch`), and `simcli {what}` makes the batches itself: leave it out with "
-                         "--set batch={}, and fix what it varied with --set")  # fmt: skip
+        raise UsageError(
+            f"{scene}: {varied} (`batch`), and `simcli {what}` makes the batches itself: leave it out with "
+            "--set batch={}, and fix what it varied with --set"
+        )
     return document, spec

@@ -86,8 +86,11 @@ class Optimum:
 
     def ends(self, intervals: Sequence[Interval]) -> list[str]:
         """Paths whose value lies at an end of its interval."""
-        near = [abs(one.at(part) - x) <= abs(one.at(abs(part - _EDGE)) - one.at(part)) for one, x in
-                zip(intervals, self.x, strict=True) for part in (0.0, 1.0)]  # fmt: skip
+        near = [
+            abs(one.at(part) - x) <= abs(one.at(abs(part - _EDGE)) - one.at(part))
+            for one, x in zip(intervals, self.x, strict=True)
+            for part in (0.0, 1.0)
+        ]
         return [one.path for k, one in enumerate(intervals) if near[2 * k] or near[2 * k + 1]]
 
 
@@ -111,9 +114,16 @@ def library():
     return cma
 
 
-def find_optimum(quantity: "Quantity", intervals: Sequence[Interval], maximizes: bool, seed: int, population: int,
-             limits: Limits, ledger: "Generations | None" = None,
-             seen: Callable[[int, float], None] = lambda n, best: None) -> Optimum:  # fmt: skip
+def find_optimum(
+    quantity: "Quantity",
+    intervals: Sequence[Interval],
+    maximizes: bool,
+    seed: int,
+    population: int,
+    limits: Limits,
+    ledger: "Generations | None" = None,
+    seen: Callable[[int, float], None] = lambda n, best: None,
+) -> Optimum:
     """Search the least value of a quantity, or the largest.
 
     Args:
@@ -154,17 +164,34 @@ def find_optimum(quantity: "Quantity", intervals: Sequence[Interval], maximizes:
     values = np.concatenate([one.values for one in done])
     best = int(np.nanargmin(sign * values))
     generation = int(best // population)
-    return Optimum(done[generation].points[best % population], float(values[best]), generation + 1, tuple(done),
-                   int(np.isnan(values).sum()), reason, bool(stop), replayed)  # fmt: skip
+    return Optimum(
+        done[generation].points[best % population],
+        float(values[best]),
+        generation + 1,
+        tuple(done),
+        int(np.isnan(values).sum()),
+        reason,
+        bool(stop),
+        replayed,
+    )
 
 
 def _search(n: int, seed: int, population: int, tolerance: float):
     """The search of the package, with random numbers of its own: nothing else in the process moves them."""
     random = np.random.RandomState(seed)
     options: dict[str, Any] = {
-        "bounds": [0.0, 1.0], "seed": np.nan, "randn": random.randn, "popsize": population, "tolx": tolerance, "tolfun": 0.0,
-        "tolfunhist": 0.0, "verbose": -9, "verb_log": 0, "verb_disp": 0, "signals_filename": None,
-    }  # fmt: skip
+        "bounds": [0.0, 1.0],
+        "seed": np.nan,
+        "randn": random.randn,
+        "popsize": population,
+        "tolx": tolerance,
+        "tolfun": 0.0,
+        "tolfunhist": 0.0,
+        "verbose": -9,
+        "verb_log": 0,
+        "verb_disp": 0,
+        "signals_filename": None,
+    }
     with warnings.catch_warnings():  # about its own defaults
         warnings.simplefilter("ignore")
         return library().CMAEvolutionStrategy([_MIDDLE] * max(n, 2), _FIRST_STEP, options)
@@ -172,8 +199,10 @@ def _search(n: int, seed: int, population: int, tolerance: float):
 
 def _same(one: Generation, points: np.ndarray) -> Generation:
     if not np.array_equal(one.points, points):
-        raise FileError(f"generation {one.number} of the ledger has other points than this search asks for: another "
-                        "machine's mathematics made it; begin anew in another folder")  # fmt: skip
+        raise FileError(
+            f"generation {one.number} of the ledger has other points than this search asks for: another "
+            "machine's mathematics made it; begin anew in another folder"
+        )
     return one
 
 

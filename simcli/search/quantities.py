@@ -77,8 +77,10 @@ class Measured:
         names = names_in_braces(self.text) or [self.text.strip()]
         columns = [table.column(name) for name in names]
         if not any(column.name.startswith("measure.") for column in columns):
-            raise UsageError(f"`{self.text}` has no measure in it: name one of the scene, as measure.peak, or give "
-                             "--measure peak=max_abs:joint.pin.q")  # fmt: skip
+            raise UsageError(
+                f"`{self.text}` has no measure in it: name one of the scene, as measure.peak, or give "
+                "--measure peak=max_abs:joint.pin.q"
+            )
         numbers(self.text, table.column)
         if len(columns) == 1 and self.text.strip() in (names[0], f"{{{names[0]}}}"):
             self.unit = columns[0].unit

@@ -160,8 +160,14 @@ class _Samples:
         return Crossing(x[best], f[best] + target, f[best], x[0], x[1], self.is_jump(k), f[0] + target, f[1] + target)
 
 
-def find_crossings(values: _Values, interval: Interval, target: float, n_points: int, tolerance: float,
-                   seen: Callable[[float], None] = lambda part: None) -> Found:  # fmt: skip
+def find_crossings(
+    values: _Values,
+    interval: Interval,
+    target: float,
+    n_points: int,
+    tolerance: float,
+    seen: Callable[[float], None] = lambda part: None,
+) -> Found:
     """All places where a function crosses a value, as far as a first batch tells its crossings apart.
 
     Args:

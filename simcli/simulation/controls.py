@@ -104,8 +104,7 @@ class Controls:
                 kind = SignalKind(signals.kind[k])
                 is_of_others = kind == SignalKind.FEEDBACK
                 what = "worked out from others" if is_of_others else f"a {kind.name.lower()}, a function of time"
-                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are "
-                                 "set")  # fmt: skip
+                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are set")
         return numbers
 
     def _unknown(self, name: str) -> UsageError:
@@ -114,8 +113,9 @@ class Controls:
             return UsageError(f"control of `{name}`: the joint {why}")
         own = [one for one in self.model.signals.name if not one.startswith(CONTROL_OF)]
         near = get_close_matches(name, [*self.joints, *(f"${one}" for one in own)], n=1)
-        return UsageError(f"control of `{name}`: there is no such joint or signal"
-                          + (f"; did you mean `{near[0]}`?" if near else ""))  # fmt: skip
+        return UsageError(
+            f"control of `{name}`: there is no such joint or signal" + (f"; did you mean `{near[0]}`?" if near else "")
+        )
 
     def set(self, control: Mapping[str, object]) -> list[str]:
         """Let values hold from now on.
@@ -196,8 +196,11 @@ class Controls:
         signals = self.model.signals
         first = np.broadcast_to(signals.parameter[..., 0], self.values.shape)
         changed = (self.values != first).any(axis=0)
-        own = [name for name, kind in zip(signals.name, signals.kind, strict=True)
-               if kind == SignalKind.CONSTANT and not name.startswith(CONTROL_OF)]  # fmt: skip
+        own = [
+            name
+            for name, kind in zip(signals.name, signals.kind, strict=True)
+            if kind == SignalKind.CONSTANT and not name.startswith(CONTROL_OF)
+        ]
         names = (*self.joints, *(f"${one}" for one in own))
         return [self.describe(name) for name in names if changed[self.find(name)].any()]
 

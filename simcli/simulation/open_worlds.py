@@ -32,16 +32,28 @@ from simcli.spec.document.overrides import Override
 class OpenWorlds:
     """What `Simulation` works on, and how it changes; the attributes are those of `Simulation`."""
 
-    def __init__(self, scene: str | PathLike[str], *, worlds: int | None = None, sets: Sequence[str] = (),
-                 vary: Sequence[str] = (), controls: Sequence[str] | None = None, device: str = "auto",
-                 threads: int | None = None):  # fmt: skip
+    def __init__(
+        self,
+        scene: str | PathLike[str],
+        *,
+        worlds: int | None = None,
+        sets: Sequence[str] = (),
+        vary: Sequence[str] = (),
+        controls: Sequence[str] | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+    ):
         self.closed, self._token = True, uuid4().hex
         self._recording: OpenRecording | None = None
         scene, own, device = path_given("scene", scene), texts_of("sets", sets), text_given("device", device, "cpu")
         threads = None if threads is None else whole_number("threads", threads, 1, MOST_THREADS, "threads")
         counts = () if worlds is None else (Override("--worlds", str(whole_number("worlds", worlds, 1)), "batch.worlds"),)
-        told = ("simcli.Simulation", str(scene), *(word for one in counts for word in one[:2]),
-                *(word for one in own for word in ("--set", str(one))))  # fmt: skip
+        told = (
+            "simcli.Simulation",
+            str(scene),
+            *(word for one in counts for word in one[:2]),
+            *(word for one in own for word in ("--set", str(one))),
+        )
         own = (*counts, *own)
         self._job = job = prepare(Request(scene, None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt

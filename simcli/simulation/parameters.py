@@ -100,8 +100,10 @@ class Parameters:
             fault = error.faults[0]
             if fault.code != _SHARED:
                 raise
-            raise UsageError(f"vary: {fault.message}, which it must not: one number or flag holds for all of them; leave "
-                             "it out of `vary`, and let an event of the scene set it") from None  # fmt: skip
+            raise UsageError(
+                f"vary: {fault.message}, which it must not: one number or flag holds for all of them; leave "
+                "it out of `vary`, and let an event of the scene set it"
+            ) from None
 
     def _scene(self, values: dict[str, object]) -> Any:
         return resolve_world(self.job.document, {**values_of_world(self._written, 0), **values}, self.job.numbers[0])
@@ -119,8 +121,9 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, given: Mapping[str, np.ndarray], now: Model, takes: Callable[[Model], bool],
-                   time: float | None = None) -> Model:  # fmt: skip
+    def model_with(
+        self, given: Mapping[str, np.ndarray], now: Model, takes: Callable[[Model], bool], time: float | None = None
+    ) -> Model:
         """The model with other numbers at some paths; the values are these from now on.
 
         Args:
@@ -143,8 +146,10 @@ class Parameters:
             raise UsageError(f"set {named}: {jump}; {HINT}")
         found = aligned([now, built])[1]
         if not takes(found):
-            raise UsageError(f"set {named}: no memory was laid out for such values when the simulation opened: open it with "
-                             f"one of them in the scene, as by sets=['{next(iter(given))}=...']: then there is room for it")
+            raise UsageError(
+                f"set {named}: no memory was laid out for such values when the simulation opened: open it with "
+                f"one of them in the scene, as by sets=['{next(iter(given))}=...']: then there is room for it"
+            )
         self.values = wanted
         return found
 
@@ -186,7 +191,8 @@ class Parameters:
         if path not in self._columns:
             base = {name: one[0].tolist() for name, one in self.values.items()}
             build = lambda value: self._finished(  # noqa: E731
-                build_together(self.job.document, [self._scene({**base, path: value.tolist()})]), 1)  # fmt: skip
+                build_together(self.job.document, [self._scene({**base, path: value.tolist()})]), 1
+            )
             self._columns[path] = ParameterColumns(values[0], build, lay_out, now())
         return self._columns[path]
 

@@ -31,9 +31,11 @@ def device_for(owner, scene: str, device: str, precision: str, threads: int | No
     asked = (choose_arch(device, precision), precision, found.threads if threads is None or found.is_gpu else threads)
     if others and asked != (found.arch, found.precision, found.threads):
         here, wanted = _words(found.arch, found.precision, found.threads), _words(*asked)
-        raise UsageError(f"a simulation of {others[0].scene} is open on {here}, and a process holds one device with one "
-                         f"precision at a time: close it before {scene} is opened on {wanted}, or ask for the "
-                         "same")  # fmt: skip
+        raise UsageError(
+            f"a simulation of {others[0].scene} is open on {here}, and a process holds one device with one "
+            f"precision at a time: close it before {scene} is opened on {wanted}, or ask for the "
+            "same"
+        )
     _open.add(owner)
     return found
 
@@ -72,8 +74,10 @@ class Hold:
         if program() is self._program:
             return
         if self._device.is_gpu or not is_live(self._device):  # on a CPU memory is the host's, and outlives the device
-            raise DeviceError("the device of this simulation was stopped, because something else in this process has "
-                              "started another one; a process holds one device with one precision at a time")  # fmt: skip
+            raise DeviceError(
+                "the device of this simulation was stopped, because something else in this process has "
+                "started another one; a process holds one device with one precision at a time"
+            )
         self._program = program()
 
 

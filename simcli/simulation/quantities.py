@@ -14,10 +14,12 @@ from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, i
 
 _OF_DOFS = {"q": "q_start", "qd": "qd_start", "qdd": "qd_start", "effort": "qd_start"}
 _OF_BODIES = {
-    "position": ("frames/body_q", slice(0, 3)), "orientation": ("frames/body_q", slice(3, 7)),
-    "velocity": ("frames/body_qd", slice(0, 3)), "angular_velocity": ("frames/body_qd", slice(3, 6)),
+    "position": ("frames/body_q", slice(0, 3)),
+    "orientation": ("frames/body_q", slice(3, 7)),
+    "velocity": ("frames/body_qd", slice(0, 3)),
+    "angular_velocity": ("frames/body_qd", slice(3, 6)),
     **{name: (one.path, slice(one.first, one.first + len(one.labels))) for name, one in OF_BODIES.items()},
-}  # fmt: skip
+}
 
 
 class Places:
@@ -54,8 +56,11 @@ class Places:
         group, subject, quantity = split_name(name)
         if quantity in SCALARS.get(group, ()):
             return (f"energy/{quantity}" if group == "energy" else f"diag/{quantity}"), ()
-        names = {"joint": self._job.model.joints.name, "body": self._job.model.bodies.name,
-                 "point": self._job.model.points.name}.get(group, ())  # fmt: skip
+        names = {
+            "joint": self._job.model.joints.name,
+            "body": self._job.model.bodies.name,
+            "point": self._job.model.points.name,
+        }.get(group, ())
         if subject not in names:
             raise self._unknown(name)
         k = names.index(subject)
@@ -73,13 +78,16 @@ class Places:
 
     def _unknown(self, name: str) -> UsageError:
         if is_on_demand(name):
-            return UsageError(f"frames of this simulation do not hold `{name}`: name it in output.quantities, as "
-                              f"sets=['output.quantities=[{name}]']")  # fmt: skip
+            return UsageError(
+                f"frames of this simulation do not hold `{name}`: name it in output.quantities, as "
+                f"sets=['output.quantities=[{name}]']"
+            )
         model = self._job.model
         subjects = {"joint": model.joints.name, "body": model.bodies.name, "point": model.points.name}
         known = [f"{group}.{word}" for group, words in SCALARS.items() for word in words]
-        known += [f"{group}.{one}.{word}" for group, names in subjects.items() for one in names
-                  for word in CHANNEL_GROUPS[group]]  # fmt: skip
+        known += [
+            f"{group}.{one}.{word}" for group, names in subjects.items() for one in names for word in CHANNEL_GROUPS[group]
+        ]
         near = get_close_matches(name, [*known, *self._recorded], n=1)
         return UsageError(f"no quantity `{name}`" + (f": did you mean `{near[0]}`?" if near else ""))
 
@@ -100,6 +108,8 @@ class Places:
         if path not in columns:
             row = next((row for row in DATASETS if row.path == path), None)
             channel = row.channel if row else "bodies"
-            raise UsageError(f"frames of this simulation do not hold `{name}`: add `{channel}` to output.channels, as "
-                             f"sets=['output.channels=[state, {channel}]']")  # fmt: skip
+            raise UsageError(
+                f"frames of this simulation do not hold `{name}`: add `{channel}` to output.channels, as "
+                f"sets=['output.channels=[state, {channel}]']"
+            )
         return columns[path][(0, slice(None), *entries)]

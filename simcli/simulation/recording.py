@@ -56,10 +56,17 @@ class OpenRecording:
         columns = recorded_columns(job.measures, job.recorded, job.model)
         self.path, self._job, self._solver = path, job, solver
         self._recorder = Recorder(
-            path, job.model, provenance_of(job, device), job.channels, job.schedule.n_frames + 1, dtype=spec.output.dtype,
-            title=spec.name, axes=selection(job.model, spec.output.select, solver.row_label, columns),
-            row_label=solver.row_label, measures=layouts_of(spec.measure, job.measures, job.model),
-        )  # fmt: skip
+            path,
+            job.model,
+            provenance_of(job, device),
+            job.channels,
+            job.schedule.n_frames + 1,
+            dtype=spec.output.dtype,
+            title=spec.name,
+            axes=selection(job.model, spec.output.select, solver.row_label, columns),
+            row_label=solver.row_label,
+            measures=layouts_of(spec.measure, job.measures, job.model),
+        )
         checkpoint.clear_checkpoints(path)
         self._pending: list[Event] = []
         self._n_told, self._closed = 0, False
@@ -160,8 +167,14 @@ def facts_of_job(job: Job, device, names: Mapping[str, Any]) -> dict[str, Any]:
         device: of it.
         names: what it was opened with, by name.
     """
-    own = {"scene": sha256(job.resolved), "worlds": [int(number) for number in job.numbers], "device": device.arch,
-           "lanes": device.lanes, "precision": device.precision, "code": code_digest()}  # fmt: skip
+    own = {
+        "scene": sha256(job.resolved),
+        "worlds": [int(number) for number in job.numbers],
+        "device": device.arch,
+        "lanes": device.lanes,
+        "precision": device.precision,
+        "code": code_digest(),
+    }
     return own | {name: list(value) for name, value in names.items()}
 
 
@@ -191,8 +204,7 @@ def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], for
         raise OutputError(f"save: {path}: {error.strerror or error}") from None
 
 
-def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, model: Model,
-                  phases_left: Callable) -> Snapshot:  # fmt: skip
+def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, model: Model, phases_left: Callable) -> Snapshot:
     """A snapshot of a file; its state has no `present`.
 
     Args:

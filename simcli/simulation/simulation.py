@@ -56,8 +56,9 @@ class Simulation(OpenWorlds):
     """
 
     def __reduce__(self):
-        raise TypeError("a simulation is memory of one process, and is neither copied nor pickled; what `save` gives, "
-                        "`restore` takes")  # fmt: skip
+        raise TypeError(
+            "a simulation is memory of one process, and is neither copied nor pickled; what `save` gives, `restore` takes"
+        )
 
     def __enter__(self) -> "Simulation":
         return self
@@ -197,8 +198,10 @@ class Simulation(OpenWorlds):
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
         if self._tables is not None and not mask.all():
-            raise UsageError("reset of some worlds: an event of the scene changes what worlds have in common, as times of a "
-                             "table; reset all of them")  # fmt: skip
+            raise UsageError(
+                "reset of some worlds: an event of the scene changes what worlds have in common, as times of a "
+                "table; reset all of them"
+            )
         if self._tables is not None:
             stepwise.begin_tables(self._tables)
             self._controls.write_all()
@@ -274,4 +277,3 @@ class Simulation(OpenWorlds):
         recording.put(stepwise.show())
         self._recording = recording
         return recording
-

@@ -22,8 +22,9 @@ from simcli.spec.base.channel_names import canonical, split_name
 from simcli.spec.base.nodes import Rank
 
 
-def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np.ndarray | None = None,
-                    dtype: type = float) -> np.ndarray:  # fmt: skip
+def fitting_numbers(
+    what: str, value: object, shape: tuple[int, ...], worlds: np.ndarray | None = None, dtype: type = float
+) -> np.ndarray:
     """Values of a shape.
 
     Args:
@@ -109,8 +110,10 @@ def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
 def spread_of(values: np.ndarray) -> str:
     """Numbers of worlds, (worlds, ...), for people."""
     flat = values.reshape(len(values), -1)
-    low, high = (" ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in end.tolist())
-                 for end in (flat.min(axis=0), flat.max(axis=0)))  # fmt: skip
+    low, high = (
+        " ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in end.tolist())
+        for end in (flat.min(axis=0), flat.max(axis=0))
+    )
     return low if low == high else f"{low} to {high} over the worlds"
 
 
@@ -223,8 +226,9 @@ class Starts:
         unknown = np.any([np.isnan(np.where(np.isnan(first), 0.0, now)).any(axis=1) for now, first in pairs], axis=0)
         if unknown.any():
             world = self.job.numbers[self.worlds[int(unknown.argmax())]]
-            raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
-                             "first")  # fmt: skip
+            raise UsageError(
+                f"world {world} has ended, so that it has no state of which a part could be set: reset it first"
+            )
         if begins_anywhere(self.job.model):
             return replace(self.model, joint_q=self.q, joint_qd=self.qd, start=Beginning())
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)

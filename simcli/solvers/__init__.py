@@ -30,7 +30,11 @@ def affine_solver(*args, **named):
     return AffineSolver(*args, **named)
 
 
-SOLVERS: dict[str, Callable[..., Any]] = {"generalized": generalized_solver, "maximal": MaximalSolver,
-                                          "natural": NaturalSolver, "affine": affine_solver}  # fmt: skip
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "generalized": generalized_solver,
+    "maximal": MaximalSolver,
+    "natural": NaturalSolver,
+    "affine": affine_solver,
+}
 
 __all__ = ["SOLVERS", "MaximalSolver", "NaturalSolver", "RunPlan", "Stepper"]

@@ -52,8 +52,10 @@ def passes_of(document: Document, columns: Mapping[str, PathColumn], numbers: Se
         if together:
             yield together
         for first in range(0, len(alone), MOST_ALONE):
-            yield [ScenePass(resolve_world(document, values_of_world(columns, k), numbers[k]), np.array([k]))
-                   for k in alone[first : first + MOST_ALONE].tolist()]  # fmt: skip
+            yield [
+                ScenePass(resolve_world(document, values_of_world(columns, k), numbers[k]), np.array([k]))
+                for k in alone[first : first + MOST_ALONE].tolist()
+            ]
 
 
 def _grouped(

@@ -72,8 +72,13 @@ def resolve_world(document: Document, values: Mapping[str, object], world: int) 
     except SceneError as error:
         batch = document.cache["spec"].batch
         row = world % batch.n_draws
-        told = [replace_fault(fault, message=f"world {world}: {fault.message}", where=_in_table(document, batch, row, fault)
-                              or fault.where) for fault in error.faults if fault.severity == "error"]  # fmt: skip
+        told = [
+            replace_fault(
+                fault, message=f"world {world}: {fault.message}", where=_in_table(document, batch, row, fault) or fault.where
+            )
+            for fault in error.faults
+            if fault.severity == "error"
+        ]
         found = SceneError(told)
         found.document, found.spec = document, error.spec
         raise found from None

@@ -31,8 +31,13 @@ AGAIN = "the command that began the sweep runs its cases again"
 _CODED = re.compile(r"(SC\d{3}): (.*)", re.DOTALL)
 
 
-def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mapping[str, str],
-             seen: Callable[[float], None] = lambda part: None) -> WorldTable:  # fmt: skip
+def table_of(
+    plan: Plan,
+    folder: Path,
+    done: Mapping[str, str],
+    given_up: Mapping[str, str],
+    seen: Callable[[float], None] = lambda part: None,
+) -> WorldTable:
     """The table of a sweep, whatever order its results came in.
 
     Args:
@@ -162,8 +167,10 @@ class _Rows:
         """The values of a measure, to be filled."""
         whole = self.measures.setdefault(column.name, replace(column, values=np.full(self._n, np.nan)))
         if whole.unit != column.unit:
-            raise UsageError(f"{path}: `{column.name}` is in {column.unit or 'no unit'}, in other cases in "
-                             f"{whole.unit or 'no unit'}: give the measures of the variants different names")  # fmt: skip
+            raise UsageError(
+                f"{path}: `{column.name}` is in {column.unit or 'no unit'}, in other cases in "
+                f"{whole.unit or 'no unit'}: give the measures of the variants different names"
+            )
         return whole.values
 
     def status(self) -> dict[str, WorldColumn]:

@@ -124,8 +124,11 @@ class ChunkQueue:
         """
         self._crashes += ending is not Ending.LOST
         counts = [self._since(case) for case in chunk.cases]
-        spent = [case for case, (crashed, vanished, _) in zip(chunk.cases, counts, strict=True)
-                 if crashed >= self._tries or vanished >= MOST_LOST or ending is Ending.REFUSED]  # fmt: skip
+        spent = [
+            case
+            for case, (crashed, vanished, _) in zip(chunk.cases, counts, strict=True)
+            if crashed >= self._tries or vanished >= MOST_LOST or ending is Ending.REFUSED
+        ]
         if len(chunk.cases) == 1 or self._crashes >= MOST_CRASHES_ALONE:
             return spent
         if ending is not Ending.LOST or min(vanished for _, vanished, _ in counts) > LOST_UNHALVED:

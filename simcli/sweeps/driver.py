@@ -23,8 +23,9 @@ ENDS_ALL = {Ending.OUTPUT: OutputError, Ending.DEVICE: DeviceError}
 STOP_PART = 0.75  # of the grace, in which chunks may come to their own end
 
 
-def drive_sweep(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: SweepWatch = watch_nothing
-          ) -> Summary:  # fmt: skip
+def drive_sweep(
+    plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: SweepWatch = watch_nothing
+) -> Summary:
     """Get all cases of a sweep done that are not.
 
     Args:
@@ -45,9 +46,17 @@ def drive_sweep(plan: Plan, folder: Path, executor: Executor, options: Options =
         with contextlib.closing(Ledger(folder, me)) as ledger, Claims(folder, me) as claims:
             write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
-            ledger.note(LedgerEvent.PLANNED, origin=_origin(plan), plan=plan.digest, keep=plan.keep, n_cases=len(plan.cases),
-                        n_mine=driver.n_mine, n_known=len(state.results), executor=executor.name,
-                        shard=str(options.shard or ""))  # fmt: skip
+            ledger.note(
+                LedgerEvent.PLANNED,
+                origin=_origin(plan),
+                plan=plan.digest,
+                keep=plan.keep,
+                n_cases=len(plan.cases),
+                n_mine=driver.n_mine,
+                n_known=len(state.results),
+                executor=executor.name,
+                shard=str(options.shard or ""),
+            )
             try:
                 summary = driver.run()
                 ledger.note(LedgerEvent.ENDED, status=summary.status)
@@ -68,8 +77,16 @@ def _origin(plan: Plan) -> str:
 class _Driver:
     """One call of `drive_sweep`."""
 
-    def __init__(self, plan: Plan, reader: LedgerReader, ledger: Ledger, claims: Claims, executor: Executor,
-                 options: Options, watch: SweepWatch):
+    def __init__(
+        self,
+        plan: Plan,
+        reader: LedgerReader,
+        ledger: Ledger,
+        claims: Claims,
+        executor: Executor,
+        options: Options,
+        watch: SweepWatch,
+    ):
         self._plan, self._reader, self._ledger, self._claims = plan, reader, ledger, claims
         self._executor, self._options, self._watch = executor, options, watch
         mine = cases_of(plan, options.shard)
@@ -99,9 +116,16 @@ class _Driver:
                     self._take(one)
             self._tell("", {})
         left = bool(self._queue.open)
-        summary = Summary("stopped" if left else "done", self.n_mine, self.n_mine - len(self._queue.open),
-                          self.n_mine - self._first_open, dict(self._queue.failed), self._n_steps,
-                          time.monotonic() - self._begun, self._problem if left else "")  # fmt: skip
+        summary = Summary(
+            "stopped" if left else "done",
+            self.n_mine,
+            self.n_mine - len(self._queue.open),
+            self.n_mine - self._first_open,
+            dict(self._queue.failed),
+            self._n_steps,
+            time.monotonic() - self._begun,
+            self._problem if left else "",
+        )
         self._tell("ended", {"status": summary.status})
         return summary
 
@@ -234,8 +258,11 @@ class _Driver:
     def _standing(self, event: str, facts: dict) -> Standing:
         rate = sum(one.rate for one in self._pace.values())
         n_open = len(self._queue.open)
-        parts = sum(one.fraction * len(self._running[one.chunk][0].cases) for one in self._pace.values()
-                    if one.chunk in self._running)  # fmt: skip
+        parts = sum(
+            one.fraction * len(self._running[one.chunk][0].cases)
+            for one in self._pace.values()
+            if one.chunk in self._running
+        )
         done_here = self._first_open - n_open + parts
         elapsed = time.monotonic() - self._begun
         left = elapsed / done_here * (n_open - parts) if done_here > 0 else float("nan")

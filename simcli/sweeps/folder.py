@@ -37,28 +37,41 @@ def _refuse_another(plan: Plan, folder: Path, state: SweepState) -> None:
         raise OutputError(
             f"{folder}: holds another sweep: none of its {len(known)} cases is one of the {len(plan.cases)} of this one "
             f"({last.get('origin', 'of unknown origin')}). Another scene, seed, precision, device or version of simcli "
-            "makes other cases: choose another folder with -o")
+            "makes other cases: choose another folder with -o"
+        )
 
 
 def _forget_what_is_gone(folder: Path, state: SweepState) -> None:
     """Results without files are run again."""
     lost = state.forget_gone(folder)
     if lost:
-        warnings.warn(f"{folder}: results are gone that the ledger knows, as {min(lost.values())}; "
-                      f"{plural(len(lost), 'case')} will be run again", SimcliWarning, stacklevel=3)
+        warnings.warn(
+            f"{folder}: results are gone that the ledger knows, as {min(lost.values())}; "
+            f"{plural(len(lost), 'case')} will be run again",
+            SimcliWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_ledger(plan: Plan, folder: Path, state: SweepState) -> None:
     """Say what of a ledger is of another `keep`, foreign or damaged."""
     kept = {str(line["keep"]) for line in state.planned if "keep" in line} - {plan.keep}
     if kept and state.results:
-        warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
-                      f"that they have, and keep: {plan.keep} is for the others", SimcliWarning, stacklevel=3)
+        warnings.warn(
+            f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
+            f"that they have, and keep: {plan.keep} is for the others",
+            SimcliWarning,
+            stacklevel=3,
+        )
     for name in state.foreign:
         warnings.warn(f"{folder}: ledger/{name} is no ledger; left alone", SimcliWarning, stacklevel=3)
     if damaged := sum(state.damaged.values()):
-        warnings.warn(f"{folder}: {plural(damaged, 'line')} of the ledger cannot be believed, because of damage, as in "
-                      f"ledger/{min(state.damaged)}; what was said there is run again", SimcliWarning, stacklevel=3)
+        warnings.warn(
+            f"{folder}: {plural(damaged, 'line')} of the ledger cannot be believed, because of damage, as in "
+            f"ledger/{min(state.damaged)}; what was said there is run again",
+            SimcliWarning,
+            stacklevel=3,
+        )
 
 
 MOST_NAMED = 3  # cases of a problem
@@ -79,9 +92,14 @@ class FolderProblem:
     is_error: bool = True
 
 
-def problems_of(plan: Plan, folder: Path, done: Mapping[str, str], digests: Mapping[str, Collection[str]],
-                given_up: Mapping[str, str],
-                seen: Callable[[float], None] = lambda part: None) -> Iterator[FolderProblem]:  # fmt: skip
+def problems_of(
+    plan: Plan,
+    folder: Path,
+    done: Mapping[str, str],
+    digests: Mapping[str, Collection[str]],
+    given_up: Mapping[str, str],
+    seen: Callable[[float], None] = lambda part: None,
+) -> Iterator[FolderProblem]:
     """Everything that is wrong with the results of a sweep, file by file.
 
     Args:
@@ -113,16 +131,18 @@ def problems_of(plan: Plan, folder: Path, done: Mapping[str, str], digests: Mapp
         yield FolderProblem("", f"given up: {plural(len(lost), 'case')}, {_some(lost)} ({given_up[lost[0]]})", False)
     others = [case for case in done if case not in planned]
     if others:
-        yield FolderProblem("", f"not of the present plan: {plural(len(others), 'case')} with results, {_some(others)}",
-                            False)  # fmt: skip
+        yield FolderProblem(
+            "", f"not of the present plan: {plural(len(others), 'case')} with results, {_some(others)}", False
+        )
 
 
 def _of_file(folder: Path, file: str, cases: list[str], digests: Collection[str]) -> Iterator[FolderProblem]:
     """Problems of one result that the ledger names."""
     path = folder / file
     if not path.is_file():
-        yield FolderProblem(file,
-                            f"is not there; the command that began the sweep does its {plural(len(cases), 'case')} again")
+        yield FolderProblem(
+            file, f"is not there; the command that began the sweep does its {plural(len(cases), 'case')} again"
+        )
         return
     found = verify(path)
     yield from (FolderProblem(file, text) for text in found)
@@ -142,8 +162,9 @@ def _of_file(folder: Path, file: str, cases: list[str], digests: Collection[str]
     if digest not in digests:
         yield FolderProblem(file, "does not hold the numbers that the ledger says: it was changed, or replaced")
     elif len(digests) > 1:
-        yield FolderProblem(file,
-                            f"was made {len(digests)} times with different numbers: was it run on different processors?")
+        yield FolderProblem(
+            file, f"was made {len(digests)} times with different numbers: was it run on different processors?"
+        )
 
 
 def _left_over(folder: Path, known: Collection[str]) -> Iterator[FolderProblem]:

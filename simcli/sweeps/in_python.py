@@ -14,7 +14,7 @@ from simcli.arguments import (
     text_given,
     texts_of,
     whole_number,
-)  # fmt: skip
+)
 from simcli.cores import cores
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
@@ -40,27 +40,46 @@ class SweepStoppedError(SimcliError):
     exit_code = Exit.STOPPED
 
 
-def sweep_now(path: Path, folder: Path, *, vary: Mapping[str, object], choices: Mapping[str, object],
-              measure: Mapping[str, object], numbers: Mapping[str, object], table: str | os.PathLike | None,
-              sets: Sequence[str], workers: int, device: str,
-              keep: str | None, time_limit: float | None, max_worlds: int | None, retry_failed: bool,
-              watch: Callable[[Standing], bool] | None) -> "WorldTable":  # fmt: skip
+def sweep_now(
+    path: Path,
+    folder: Path,
+    *,
+    vary: Mapping[str, object],
+    choices: Mapping[str, object],
+    measure: Mapping[str, object],
+    numbers: Mapping[str, object],
+    table: str | os.PathLike | None,
+    sets: Sequence[str],
+    workers: int,
+    device: str,
+    keep: str | None,
+    time_limit: float | None,
+    max_worlds: int | None,
+    retry_failed: bool,
+    watch: Callable[[Standing], bool] | None,
+) -> "WorldTable":
     """Run what is left of a sweep, and give its table. Arguments and errors: see `simcli.sweep`."""
     workers = whole_number("workers", workers, 1, MOST_WORKERS)
     options = Options(retry_failed=flag_given("retry_failed", retry_failed))
     watch = watch_nothing if watch is None else function_given("watch", watch)
     laid = (*_laid_over(vary, measure, numbers, table), *texts_of("sets", sets))
-    plan = plan_of(path, laid, device=text_given("device", device, "cpu"),
-                   keep=None if keep is None else text_given("keep", keep, "failed"),
-                   time_limit=None if time_limit is None else number_given("time_limit", time_limit),
-                   max_worlds=None if max_worlds is None else whole_number("max_worlds", max_worlds, 1),
-                   choices=_plainly("choices", choices))  # fmt: skip
+    plan = plan_of(
+        path,
+        laid,
+        device=text_given("device", device, "cpu"),
+        keep=None if keep is None else text_given("keep", keep, "failed"),
+        time_limit=None if time_limit is None else number_given("time_limit", time_limit),
+        max_worlds=None if max_worlds is None else whole_number("max_worlds", max_worlds, 1),
+        choices=_plainly("choices", choices),
+    )
     work = Work(folder, plan.keep, plan.time_limit, plan.device, max(cores() // workers, 1))
     summary = drive_sweep(plan, folder, Pool(workers, work), options, watch)
     if summary.status != "done":
         left = summary.n_cases - summary.n_done
-        raise SweepStoppedError(f"{folder}: {left} of {summary.n_cases} cases are left; the same call goes on"
-                                f"{f': {summary.problem}' if summary.problem else ''}")  # fmt: skip
+        raise SweepStoppedError(
+            f"{folder}: {left} of {summary.n_cases} cases are left; the same call goes on"
+            f"{f': {summary.problem}' if summary.problem else ''}"
+        )
     state = LedgerReader(folder).read()
     state.forget_gone(folder)
     return table_of(plan, folder, {case: one.file for case, one in state.results.items()}, state.given_up())
@@ -72,12 +91,20 @@ def _laid_over(vary: object, measure: object, numbers: Mapping[str, object], tab
     Raises:
         UsageError: one of them is of another kind.
     """
-    laid = [Override(f"--{name}", str(whole_number(name, value, 0)), f"batch.{name}")
-            for name, value in numbers.items() if value is not None]  # fmt: skip
+    laid = [
+        Override(f"--{name}", str(whole_number(name, value, 0)), f"batch.{name}")
+        for name, value in numbers.items()
+        if value is not None
+    ]
     laid += [] if table is None else [Override(VARY_TABLE, str(path_given("table", table, "samples.csv")))]
     laid += [Override(VARY, f"{key}={flow_text(_variation(value))}") for key, value in _plainly("vary", vary).items()]
-    return [*laid, *(Override(ADDED_MEASURE, flow_text(value), f"measure.{name}")
-                     for name, value in _plainly("measure", measure).items())]  # fmt: skip
+    return [
+        *laid,
+        *(
+            Override(ADDED_MEASURE, flow_text(value), f"measure.{name}")
+            for name, value in _plainly("measure", measure).items()
+        ),
+    ]
 
 
 def _plainly(what: str, given: object) -> dict[str, object]:

@@ -96,8 +96,19 @@ def status_of(folder: Path) -> _Status:
     rows = tuple(_Row(*key, work) for key, work in sorted(state.work.items()))
     lost = begun - at_work - given_up
     failed = {case: reason for case, reason in state.failed().items() if case in wanted}
-    return _Status(n_cases, len(done), len(given_up), failed, len(at_work), tuple(alive), len(lost), rows,
-                  n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
+    return _Status(
+        n_cases,
+        len(done),
+        len(given_up),
+        failed,
+        len(at_work),
+        tuple(alive),
+        len(lost),
+        rows,
+        n_steps / seconds * len(alive) if seconds > 0 else 0.0,
+        left,
+        tuple(notes),
+    )
 
 
 def _planned(folder: Path) -> frozenset[str] | None:

@@ -122,11 +122,16 @@ class _Scene:
         """The JSON document, padded."""
         found = {
             "asset": {"version": "2.0", "generator": f"simcli {simcli.__version__}"},
-            "scene": 0, "scenes": [{"name": title or "simcli", "nodes": [0], "extras": {"world": worlds[0]}}],
-            "nodes": self.nodes, "meshes": self.meshes, "materials": self.materials, "accessors": self.accessors,
-            "bufferViews": self.views, "buffers": [{"byteLength": self.size}] if self.size else [],
+            "scene": 0,
+            "scenes": [{"name": title or "simcli", "nodes": [0], "extras": {"world": worlds[0]}}],
+            "nodes": self.nodes,
+            "meshes": self.meshes,
+            "materials": self.materials,
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+            "buffers": [{"byteLength": self.size}] if self.size else [],
             "animations": [{"name": "run", "samplers": self.samplers, "channels": self.channels}] if self.channels else [],
-        }  # fmt: skip
+        }
         text = json.dumps({key: value for key, value in found.items() if value != []}, separators=(",", ":")).encode()
         return text + b" " * (-len(text) % 4)
 
@@ -255,8 +260,15 @@ class Scaled:
             yield first, poses
 
 
-def _write_motion(stream: BinaryIO, base: int, motion: Scaled, drawing: Drawing, tracks: dict[int, list[_Track]],
-                  strands: dict[int, list[_Track]], seen: ExportSeen) -> None:  # fmt: skip
+def _write_motion(
+    stream: BinaryIO,
+    base: int,
+    motion: Scaled,
+    drawing: Drawing,
+    tracks: dict[int, list[_Track]],
+    strands: dict[int, list[_Track]],
+    seen: ExportSeen,
+) -> None:
     """Write all animated values, in blocks of frames."""
     for first, poses in _steady(motion):
         for body, some in tracks.items():
@@ -286,8 +298,10 @@ def _steady(motion: Scaled) -> Iterator[tuple[int, Array]]:
 
 def _spans(strand: Strand, poses: Array) -> dict[str, Array]:
     """Middle [m], turn of z, and scale of a rod of length 1 that goes from one end to the other."""
-    ends = [np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], np.array(point))
-            for body, point in zip(strand.bodies, strand.points, strict=True)]  # fmt: skip
+    ends = [
+        np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], np.array(point))
+        for body, point in zip(strand.bodies, strand.points, strict=True)
+    ]
     along = ends[1] - ends[0]
     length = np.linalg.norm(along, axis=1, keepdims=True)
     z = np.where(length > 0.0, along / np.maximum(length, 1e-300), (0.0, 0.0, 1.0))

@@ -62,8 +62,9 @@ def check_film(n_pictures: int, size: tuple[int, int], rate: Fraction, path: Pat
         if rate > CENTISECOND // 2:
             raise UsageError(f"--fps {float(rate):g}: a GIF shows at most 50 pictures a second")
         if n_pictures * size[0] * size[1] > MOST_GIF:
-            raise UsageError(f"a GIF of {n_pictures} pictures of {size[0]}x{size[1]} is too large: write .mp4, or lower "
-                             "--fps or --size")  # fmt: skip
+            raise UsageError(
+                f"a GIF of {n_pictures} pictures of {size[0]}x{size[1]} is too large: write .mp4, or lower --fps or --size"
+            )
     elif size[0] % 2 or size[1] % 2:
         raise UsageError(f"--size {size[0]}x{size[1]}: MP4 wants even numbers")
 
@@ -96,8 +97,16 @@ def _write_gif(pictures: Iterable[_Array], samples: list[_Array], rate: Fraction
     # GIF counts in hundredths of a second: pictures last unequally so that the whole takes its time.
     marks = [round(CENTISECOND * k / rate) for k in range(len(flat) + 1)]
     lasts = [10 * (end - begin) for begin, end in pairwise(marks)]
-    flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False,
-                 comment=MARK.encode())  # fmt: skip
+    flat[0].save(
+        part,
+        format="GIF",
+        save_all=True,
+        append_images=flat[1:],
+        duration=lasts,
+        loop=0,
+        optimize=False,
+        comment=MARK.encode(),
+    )
 
 
 def _write_mp4(pictures: Iterable[_Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:

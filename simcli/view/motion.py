@@ -176,8 +176,10 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
             return np.stack([_forward(model, q[:, k]) for k, model in enumerate(of_world)], axis=1)
 
     else:
-        raise UsageError(f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "
-                         "`output: {channels: [state]}`")  # fmt: skip
+        raise UsageError(
+            f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "
+            "`output: {channels: [state]}`"
+        )
     return RecordedMotion(run.time[frames], worlds, len(run.bodies), read, com)
 
 
@@ -196,12 +198,16 @@ class Extent:
         self._unit = drawing.unit
         self._solid = [item for item in drawing.items if item.shown and item.layer in _DECIDE and item.kind != "plane"]
         moving = [item for item in self._solid if item.body >= 0]
-        ends = [(body, np.array(point)) for strand in drawing.strands
-                for body, point in zip(strand.bodies, strand.points, strict=True)]  # fmt: skip
+        ends = [
+            (body, np.array(point))
+            for strand in drawing.strands
+            for body, point in zip(strand.bodies, strand.points, strict=True)
+        ]
         bodies = [item.body for item in moving for _ in item.corners] + [body for body, _ in ends if body >= 0]
         self._body = np.array(bodies, int)
-        self._corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving),
-                                        *(point[None] for body, point in ends if body >= 0)])  # fmt: skip
+        self._corners = np.concatenate(
+            [np.zeros((0, 3)), *(item.corners for item in moving), *(point[None] for body, point in ends if body >= 0)]
+        )
         fixed = [(item.corners, item.radius) for item in self._solid if item.body < 0]
         self._fixed = fixed + [(point[None], 0.0) for body, point in ends if body < 0]
         self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -256,10 +262,15 @@ def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT)
     is_lying = size[upright] < 0.25 * size[wide] and size[thin] > 0.3 * size[wide]
     is_flat = size[thin] < 0.4 * max(size[wide], size[upright])
     weights = (1.0, 0.3, 0.9) if is_lying else (1.0, 0.32, 0.22) if is_flat else (1.0, 0.55, 0.45)
-    planes = [(np.array(item.position), rot.quat_to_matrix(np.array(item.orientation))[:, 2])
-              for item in drawing.items if item.kind == "plane" and item.body < 0]  # fmt: skip
-    cameras = [_seeing(low, high, up, weights[0] * f * front + weights[1] * r * right + weights[2] * up, aspect)
-               for f, r in ((1, 1), (1, -1), (-1, 1), (-1, -1))]  # fmt: skip
+    planes = [
+        (np.array(item.position), rot.quat_to_matrix(np.array(item.orientation))[:, 2])
+        for item in drawing.items
+        if item.kind == "plane" and item.body < 0
+    ]
+    cameras = [
+        _seeing(low, high, up, weights[0] * f * front + weights[1] * r * right + weights[2] * up, aspect)
+        for f, r in ((1, 1), (1, -1), (-1, 1), (-1, -1))
+    ]
     outside = [one for one in cameras if all(_is_above(one, *plane) for plane in planes)]
     return (outside or cameras)[0]
 
@@ -277,8 +288,10 @@ def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -
     across = np.cross(up, towards)
     across /= np.linalg.norm(across)
     over = np.cross(towards, across)
-    corners = np.array([[(low, high)[i][0], (low, high)[j][1], (low, high)[k][2]]
-                        for i in (0, 1) for j in (0, 1) for k in (0, 1)]) - middle  # fmt: skip
+    corners = (
+        np.array([[(low, high)[i][0], (low, high)[j][1], (low, high)[k][2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+        - middle
+    )
     depth, x, y = corners @ towards, np.abs(corners @ across), np.abs(corners @ over)
     tangent = np.tan(0.5 * FOV)
     distance = _MARGIN * float(np.max(depth + np.maximum(y, x / aspect) / tangent))

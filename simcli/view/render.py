@@ -143,18 +143,25 @@ class Studio:
         self._first = drawings[0]
         self._cells = [list(range(len(drawings)))] if look.overlay else [[w] for w in range(len(drawings))]
         self._columns, self._rows = _grid(len(self._cells), look.size)
-        self._cell_size = ((look.size[0] - _GAP * (self._columns - 1)) // self._columns,
-                           (look.size[1] - _GAP * (self._rows - 1)) // self._rows)  # fmt: skip
+        self._cell_size = (
+            (look.size[0] - _GAP * (self._columns - 1)) // self._columns,
+            (look.size[1] - _GAP * (self._rows - 1)) // self._rows,
+        )
         if min(self._cell_size) < 16:
-            raise UsageError(f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger "
-                             "--size, or --overlay")  # fmt: skip
+            raise UsageError(
+                f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger "
+                "--size, or --overlay"
+            )
         self._origin = 0.5 * (box[0] + box[1])
         self._scale = max(0.5 * float(np.linalg.norm(box[1] - box[0])), 1e-9)
         self.camera = _camera(self._first, box, self._cell_size, look.camera)
         store = MeshStore()
         spacing = nice(2.0 * self._scale / LINES)
-        self._stages = [Stage(drawing, poses[0, w], store, spacing, grounds if not k else []) for cell in self._cells
-                        for k, (w, drawing) in enumerate((w, drawings[w]) for w in cell)]  # fmt: skip
+        self._stages = [
+            Stage(drawing, poses[0, w], store, spacing, grounds if not k else [])
+            for cell in self._cells
+            for k, (w, drawing) in enumerate((w, drawings[w]) for w in cell)
+        ]
         self._meshes = store.meshes()
         self._rays = _ray_camera(self.camera, self._origin, self._scale, self._cell_size)
         self._light = _light(self._first, self._rays)
@@ -180,8 +187,11 @@ class Studio:
 
     def _draw(self, cell: list[int], instants: Array, faint: Array) -> Array:
         last = len(instants) - 1
-        parts = [self._stages[w].solids(instants[n, w], faint[n] * (GHOST if k else 1.0), with_fixed=not k and n == last)
-                 for k, w in enumerate(cell) for n in range(last, -1, -1)]  # fmt: skip
+        parts = [
+            self._stages[w].solids(instants[n, w], faint[n] * (GHOST if k else 1.0), with_fixed=not k and n == last)
+            for k, w in enumerate(cell)
+            for n in range(last, -1, -1)
+        ]
         return draw(joined_solids(parts, self._origin, self._scale), self._meshes, self._rays, self._light).colour
 
 

@@ -149,8 +149,10 @@ class Stage:
         self._opacity = np.array([item.opacity for item in items], float).reshape(n)
         self._lines = np.where(self._kind == PLANE, spacing, 0.0)
         ends = _ends(self._strands, *_places(poses))
-        self._coils = [store.add(*_coil(float(np.linalg.norm(b - a)) / strand.radius)) if strand.kind == "spring" else -1
-                       for strand, (a, b) in zip(self._strands, ends, strict=True)]  # fmt: skip
+        self._coils = [
+            store.add(*_coil(float(np.linalg.norm(b - a)) / strand.radius)) if strand.kind == "spring" else -1
+            for strand, (a, b) in zip(self._strands, ends, strict=True)
+        ]
         boxes = [store.centre_and_half(k) if k >= 0 else (np.zeros(3), 1.0) for k in self._coils]
         self._coil_shift = np.array([shift for shift, _ in boxes]).reshape(-1, 3)
         self._coil_half = np.array([half for _, half in boxes])
@@ -166,10 +168,16 @@ class Stage:
         turn, place = _places(poses)
         keep = (self._body >= 0) | with_fixed
         body = self._body[keep]
-        columns = [self._kind[keep], turn[body] @ self._map[keep],
-                   place[body] + np.einsum("nij,nj->ni", turn[body], self._centre[keep]), *self._form[keep].T,
-                   self._colour[keep], self._opacity[keep] * np.where(body >= 0, opacity, 1.0), self._mesh[keep],
-                   self._lines[keep]]  # fmt: skip
+        columns = [
+            self._kind[keep],
+            turn[body] @ self._map[keep],
+            place[body] + np.einsum("nij,nj->ni", turn[body], self._centre[keep]),
+            *self._form[keep].T,
+            self._colour[keep],
+            self._opacity[keep] * np.where(body >= 0, opacity, 1.0),
+            self._mesh[keep],
+            self._lines[keep],
+        ]
         strands = self._strand_columns(turn, place, opacity)
         return [np.concatenate(pair) for pair in zip(columns, strands, strict=True)]
 
@@ -187,8 +195,17 @@ class Stage:
         colour = decoded(np.array([strand.colour for strand in self._strands], float).reshape(n, 3))
         is_coil = coil >= 0
         maps = frame * (size * self._coil_half[:, None])[:, None]
-        return [np.where(is_coil, MESH, FRUSTUM), maps, middle, np.ones(n), 1.0 * is_coil, colour,
-                np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
+        return [
+            np.where(is_coil, MESH, FRUSTUM),
+            maps,
+            middle,
+            np.ones(n),
+            1.0 * is_coil,
+            colour,
+            np.full(n, opacity),
+            coil,
+            np.zeros(n),
+        ]
 
 
 def _least_turn(direction: Array) -> Array:
@@ -221,8 +238,10 @@ def _places(poses: Array) -> tuple[Array, Array]:
 
 def _ends(strands: tuple[Strand, ...], turn: Array, place: Array) -> list[Array]:
     """Ends of strands, (2, 3) each, world."""
-    return [np.stack([place[body] + turn[body] @ np.array(point)
-                      for body, point in zip(one.bodies, one.points, strict=True)]) for one in strands]  # fmt: skip
+    return [
+        np.stack([place[body] + turn[body] @ np.array(point) for body, point in zip(one.bodies, one.points, strict=True)])
+        for one in strands
+    ]
 
 
 def _unit_shape(item: Item, store: MeshStore) -> tuple[int, Array, Array, tuple[float, float], int]:

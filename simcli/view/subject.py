@@ -54,8 +54,11 @@ class ViewSubject:
         made: dict[int, Drawing] = {}
         for world in self.worlds if varied else (0,):
             unit = next(iter(made.values())).unit if made else 0.0  # glyphs are of one size in all worlds
-            made[world] = (drawing_of_run(self.spec, self.run, world, self.folder, unit) if self.run
-                           else drawing_of(self.spec, self.model, world, self.folder, unit))  # fmt: skip
+            made[world] = (
+                drawing_of_run(self.spec, self.run, world, self.folder, unit)
+                if self.run
+                else drawing_of(self.spec, self.model, world, self.folder, unit)
+            )
         return [made[world if varied else 0] for world in self.worlds]
 
     def motion(self, frames: slice = slice(None)) -> RecordedMotion:
@@ -79,8 +82,9 @@ class ViewSubject:
         return [(name, "", values[list(self.worlds), k].tolist()) for k, name in enumerate(names)]
 
 
-def subject_of_scene(path: Path, sets: Sequence[str | Override] = (), worlds: Sequence[int] | None = None,
-                     most: int = 1) -> ViewSubject:  # fmt: skip
+def subject_of_scene(
+    path: Path, sets: Sequence[str | Override] = (), worlds: Sequence[int] | None = None, most: int = 1
+) -> ViewSubject:
     """A scene at its start.
 
     Args:
@@ -101,8 +105,9 @@ def subject_of_scene(path: Path, sets: Sequence[str | Override] = (), worlds: Se
     return ViewSubject(path, spec, document.folder, chosen, model=build_worlds(document, spec), document=document)
 
 
-def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: int = 1,
-                   look: Path | None = None) -> ViewSubject:  # fmt: skip
+def subject_of_run(
+    run: Trajectory, worlds: Sequence[int] | None = None, most: int = 1, look: Path | None = None
+) -> ViewSubject:
     """A run.
 
     Args:
@@ -144,8 +149,10 @@ def _scene_inside(run: Trajectory) -> tuple[SceneSpec, tuple[str, ...]]:
 
 def _looking_as(spec: SceneSpec, other: SceneSpec) -> SceneSpec:
     """A scene with the look of another, body by body."""
-    bodies = {name: body.model_copy(update={"look": other.bodies[name].look}) if name in other.bodies else body
-              for name, body in spec.bodies.items()}  # fmt: skip
+    bodies = {
+        name: body.model_copy(update={"look": other.bodies[name].look}) if name in other.bodies else body
+        for name, body in spec.bodies.items()
+    }
     world = spec.world.model_copy(update={"look": other.world.look})
     return spec.model_copy(update={"look": other.look, "bodies": bodies, "world": world})
 

@@ -35,8 +35,10 @@ def touching_mjcf(model: Model, dt: float) -> str:
     for name, kind in zip(model.shapes.name, model.shapes.kind, strict=True):
         if kind not in GEOMS:
             raise UsageError(f"no peer for shape `{name}` ({ShapeKind(kind).name.lower()})")
-    lines = [f'<mujoco><option timestep="{dt!r}" gravity="{_text(model.gravity[0])}"/>'
-             '<compiler angle="radian" autolimits="true"/><worldbody>']  # fmt: skip
+    lines = [
+        f'<mujoco><option timestep="{dt!r}" gravity="{_text(model.gravity[0])}"/>'
+        '<compiler angle="radian" autolimits="true"/><worldbody>'
+    ]
     children: dict[int, list[int]] = {}
     for j, parent in enumerate(model.joints.parent):
         children.setdefault(int(parent), []).append(j)
@@ -56,8 +58,9 @@ def _add_bodies(model: Model, children: dict, geoms: dict, parent: int, lines: l
         lines.append(f'<body name="b{b}" pos="{_text(X_p[:3] - R @ X_c[:3])}" quat="{_text([w, x, y, z])}">')
         m = bodies.inertia[0, b]
         full = [m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]]
-        lines.append(f'<inertial pos="{_text(bodies.com[0, b])}" mass="{float(bodies.mass[0, b])!r}" '
-                     f'fullinertia="{_text(full)}"/>')  # fmt: skip
+        lines.append(
+            f'<inertial pos="{_text(bodies.com[0, b])}" mass="{float(bodies.mass[0, b])!r}" fullinertia="{_text(full)}"/>'
+        )
         if joints.kind[j] == JointKind.FREE:
             lines.append(f'<freejoint name="j{j}"/>')
         else:
@@ -77,9 +80,11 @@ def _joint(model: Model, j: int, d: int, X_c: np.ndarray, R_c: np.ndarray) -> st
     low, high = dofs.limit_lower[0, d], dofs.limit_upper[0, d]
     bounds = f' range="{_text([low, high])}"' if np.isfinite([low, high]).all() else ""
     rest = dofs.drive_target[0, d] if drives else dofs.spring_rest[0, d]
-    return (f'<joint name="d{d}" type="{kind}" pos="{_text(X_c[:3])}" axis="{_text(R_c @ dofs.axis[0, d])}"{bounds} '
-            f'stiffness="{float(stiffness)!r}" springref="{float(rest)!r}" damping="{float(damping)!r}" '
-            f'armature="{float(dofs.armature[0, d])!r}" frictionloss="{float(dofs.friction[0, d])!r}"/>')  # fmt: skip
+    return (
+        f'<joint name="d{d}" type="{kind}" pos="{_text(X_c[:3])}" axis="{_text(R_c @ dofs.axis[0, d])}"{bounds} '
+        f'stiffness="{float(stiffness)!r}" springref="{float(rest)!r}" damping="{float(damping)!r}" '
+        f'armature="{float(dofs.armature[0, d])!r}" frictionloss="{float(dofs.friction[0, d])!r}"/>'
+    )
 
 
 def _geoms(model: Model) -> dict[int, list[str]]:
@@ -88,8 +93,12 @@ def _geoms(model: Model) -> dict[int, list[str]]:
     The engine takes the larger friction and the larger number of directions of two shapes.
     """
     shapes, table, c = model.shapes, colliders(model), model.contacts.pairs
-    sizes = {ShapeKind.PLANE: lambda h, r: (1, 1, 1), ShapeKind.SPHERE: lambda h, r: (r,),
-             ShapeKind.BOX: lambda h, r: h, ShapeKind.CAPSULE: lambda h, r: (r, h[2] - h[0])}  # fmt: skip
+    sizes = {
+        ShapeKind.PLANE: lambda h, r: (1, 1, 1),
+        ShapeKind.SPHERE: lambda h, r: (r,),
+        ShapeKind.BOX: lambda h, r: h,
+        ShapeKind.CAPSULE: lambda h, r: (r, h[2] - h[0]),
+    }
     mu = np.full(len(shapes.name), np.inf)
     friction = model.contacts.friction[0, c.combination]
     for ends in (c.shape_a, c.shape_b):
@@ -104,7 +113,8 @@ def _geoms(model: Model) -> dict[int, list[str]]:
         found.setdefault(int(body), []).append(
             f'<geom name="s{s}" type="{GEOMS[ShapeKind(kind)]}" size="{_text(size)}" pos="{_text(shapes.pose[0, s, :3])}" '
             f'quat="{_text([w, x, y, z])}" condim="{3 if rubs else 1}" friction="{float(mu[s] if rubs else 0)!r} 0 0" '
-            f'contype="{touches}" conaffinity="{touches}"/>')  # fmt: skip
+            f'contype="{touches}" conaffinity="{touches}"/>'
+        )
     return found
 
 
@@ -114,8 +124,12 @@ def _exclusions(model: Model) -> list[str]:
     ends = (body[shapes].tolist() for shapes in model.contacts.pairs[:2])
     touching = {frozenset(pair) for pair in zip(*ends, strict=True)}
     shaped = sorted(set(body.tolist()) - {WORLD})
-    return [f'<exclude body1="b{a}" body2="b{b}"/>' for a in shaped for b in shaped
-            if a < b and frozenset((a, b)) not in touching]  # fmt: skip
+    return [
+        f'<exclude body1="b{a}" body2="b{b}"/>'
+        for a in shaped
+        for b in shaped
+        if a < b and frozenset((a, b)) not in touching
+    ]
 
 
 def _text(numbers) -> str:

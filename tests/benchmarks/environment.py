@@ -124,8 +124,10 @@ def main() -> None:
             both[1].env.close()
             (low, middle, high), (_, shared, _) = np.quantile(ratios, (0.25, 0.5, 0.75), axis=0).T
             ended = both[1].ended / (args.turns * CALLS)
-            console.data(f"{worlds} worlds: {middle:.2f} of a run ({low:.2f} to {high:.2f}), {shared:.2f} on {args.cores} "
-                         f"cores; {ended:.0f} worlds end in a call")  # fmt: skip
+            console.data(
+                f"{worlds} worlds: {middle:.2f} of a run ({low:.2f} to {high:.2f}), {shared:.2f} on {args.cores} "
+                f"cores; {ended:.0f} worlds end in a call"
+            )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,12 @@ WORLDS = (1024, 4096, 16384, 65536, 262144)
 PRECISIONS = ("float32", "float64")
 # World-steps of a call, and the fewest and most steps. All calls of four-bars stay below the work from which
 # on each size has a kernel of its own (THOROUGH_WORK).
-SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (2.4e6, 9, 1000), BenchTask.HUMANOID: (4e5, 5, 20),
-         BenchTask.STACKS: (1e6, 10, 40)}  # fmt: skip
+SIZES = {
+    BenchTask.RUN: (3e7, 50, 2000),
+    BenchTask.FOURBAR: (2.4e6, 9, 1000),
+    BenchTask.HUMANOID: (4e5, 5, 20),
+    BenchTask.STACKS: (1e6, 10, 40),
+}
 REPEAT = 3
 MET = 100  # steps, in which contacts are made
 ROOM = {"nconmax": 64, "njmax": 256}  # of mujoco_warp, for each world
@@ -88,8 +92,11 @@ def warp_row(work: BenchWork, task: BenchTask, timed: Calls) -> BenchRow:
 
     job = timed.job
     touches = job.model.contacts is not None
-    text = (contact_peers.touching_mjcf(job.model, job.schedule.dt) if touches
-            else smooth_peers.mjcf_of(job.model, "Euler", job.schedule.dt))  # fmt: skip
+    text = (
+        contact_peers.touching_mjcf(job.model, job.schedule.dt)
+        if touches
+        else smooth_peers.mjcf_of(job.model, "Euler", job.schedule.dt)
+    )
     peer = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(peer)
     mujoco.mj_forward(peer, data)
@@ -145,8 +152,9 @@ def met_steps(fraction: float) -> int:
     return max(int(MET * fraction), 1)
 
 
-def rows_of_sizes(task: BenchTask, n: int, precision: str, asked: argparse.Namespace, folder: Path,
-                  end: float) -> list[tuple[str, ...]]:  # fmt: skip
+def rows_of_sizes(
+    task: BenchTask, n: int, precision: str, asked: argparse.Namespace, folder: Path, end: float
+) -> list[tuple[str, ...]]:
     """All sizes of one scene of a task, up to the first that takes too long or that the device refuses."""
     rows, took = [], 0.0
     for k, worlds in enumerate(asked.worlds):

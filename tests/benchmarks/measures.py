@@ -29,14 +29,23 @@ def chain(steps: int, every: int, channels: list[str], measures: bool) -> dict:
     return {
         "simcli": 1,
         "bodies": {f"b{k}": {**solid, "pose": {"xyz": [k + 0.5, 0, 0]}} for k in range(LINKS)},
-        "joints": {f"j{k}": {"type": "revolute", "parent": f"b{k - 1}" if k else "world", "child": f"b{k}", "at": [k, 0, 0],
-                             "axis": [0, 1, 0], "drive": DRIVE} for k in range(LINKS)},
+        "joints": {
+            f"j{k}": {
+                "type": "revolute",
+                "parent": f"b{k - 1}" if k else "world",
+                "child": f"b{k}",
+                "at": [k, 0, 0],
+                "axis": [0, 1, 0],
+                "drive": DRIVE,
+            }
+            for k in range(LINKS)
+        },
         "solver": {"dt": STEP, "integrator": "semi_implicit"},
         "run": {"duration": steps * STEP},
         "output": {"every": every * STEP, "channels": channels},
         "batch": {"worlds": WORLDS, "vary": {"joints.j0.q": {"uniform": [0, 1]}}},
         **({"measure": measured} if measures else {}),
-    }  # fmt: skip
+    }
 
 
 def job(folder: Path, scene: dict):

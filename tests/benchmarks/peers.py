@@ -91,8 +91,17 @@ def main(words: list[str] | None = None) -> None:
     asked = parser.parse_args(words)
     task, rows = BenchTask(asked.task), []
     with tempfile.TemporaryDirectory() as folder:
-        for work in works(asked.scene, task, asked.worlds, asked.precision, asked.threads, "cpu", asked.duration,
-                          tuple(asked.sets), Path(folder)):  # fmt: skip
+        for work in works(
+            asked.scene,
+            task,
+            asked.worlds,
+            asked.precision,
+            asked.threads,
+            "cpu",
+            asked.duration,
+            tuple(asked.sets),
+            Path(folder),
+        ):
             rows += compared(work, task, asked.repeat)
     console.data(console.table(rows, (*BENCH_HEADER, "ratio", "difference"), indent=""))
 

@@ -44,8 +44,10 @@ def refuse_unlike(model: Model) -> None:
     """
     for name, kind, is_tree in zip(model.joints.name, model.joints.kind, model.joints.is_tree, strict=True):
         if kind not in COMMON_JOINTS or not is_tree:
-            raise UsageError(f"no peer for joint `{name}` ({JointKind(kind).name.lower()}): only trees of revolute, "
-                             "prismatic and fixed joints are compared")  # fmt: skip
+            raise UsageError(
+                f"no peer for joint `{name}` ({JointKind(kind).name.lower()}): only trees of revolute, "
+                "prismatic and fixed joints are compared"
+            )
     acting = (model.dofs.drive_mode, model.joint_f, model.dofs.spring_stiffness)
     if model.springs.name or model.cables.name or model.wrenches.name or any(np.any(column) for column in acting):
         raise UsageError("no peer for springs, wrenches, drives and applied torques")
@@ -62,8 +64,10 @@ def mjcf_of(model: Model, integrator: str, dt: float) -> str:
         integrator: MuJoCo's name.
         dt: [s].
     """
-    lines = [f'<mujoco><option integrator="{integrator}" timestep="{dt!r}" gravity="{_text(model.gravity[0])}">'
-             '<flag contact="disable"/></option><compiler angle="radian"/><worldbody>']  # fmt: skip
+    lines = [
+        f'<mujoco><option integrator="{integrator}" timestep="{dt!r}" gravity="{_text(model.gravity[0])}">'
+        '<flag contact="disable"/></option><compiler angle="radian"/><worldbody>'
+    ]
     children: dict[int, list[int]] = {}
     for j, parent in enumerate(model.joints.parent):
         children.setdefault(int(parent), []).append(j)
@@ -83,12 +87,15 @@ def _add_bodies(model: Model, children: dict[int, list[int]], parent: int, lines
         inertia = bodies.inertia[0, b]
         lines.append(f'<body name="b{b}" pos="{_text(X_p[:3] - R @ X_c[:3])}" quat="{_text([w, x, y, z])}">')
         full = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        lines.append(f'<inertial pos="{_text(bodies.com[0, b])}" mass="{float(bodies.mass[0, b])!r}" '
-                     f'fullinertia="{_text(full)}"/>')  # fmt: skip
+        lines.append(
+            f'<inertial pos="{_text(bodies.com[0, b])}" mass="{float(bodies.mass[0, b])!r}" fullinertia="{_text(full)}"/>'
+        )
         if joints.kind[j] != JointKind.FIXED:
             d, kind = joints.qd_start[j], "hinge" if joints.kind[j] == JointKind.REVOLUTE else "slide"
-            lines.append(f'<joint name="j{j}" type="{kind}" pos="{_text(X_c[:3])}" axis="{_text(R_c @ dofs.axis[0, d])}" '
-                         f'damping="{float(dofs.damping[0, d])!r}" armature="{float(dofs.armature[0, d])!r}"/>')  # fmt: skip
+            lines.append(
+                f'<joint name="j{j}" type="{kind}" pos="{_text(X_c[:3])}" axis="{_text(R_c @ dofs.axis[0, d])}" '
+                f'damping="{float(dofs.damping[0, d])!r}" armature="{float(dofs.armature[0, d])!r}"/>'
+            )
         _add_bodies(model, children, b, lines, left - 1)
         lines.append("</body>")
 
@@ -173,15 +180,18 @@ def _pinocchio_model(model: Model, pinocchio):
             to_child = to_parent * X_p * X_c.inverse()
         else:
             axis = np.array(model.dofs.axis[0, joints.qd_start[j]])
-            kinds = {JointKind.REVOLUTE: pinocchio.JointModelRevoluteUnaligned,
-                     JointKind.PRISMATIC: pinocchio.JointModelPrismaticUnaligned}  # fmt: skip
+            kinds = {
+                JointKind.REVOLUTE: pinocchio.JointModelRevoluteUnaligned,
+                JointKind.PRISMATIC: pinocchio.JointModelPrismaticUnaligned,
+            }
             index = peer.addJoint(index, kinds[JointKind(joints.kind[j])](axis), to_parent * X_p, f"j{j}")
             peer.armature[-1:] = model.dofs.armature[0, joints.qd_start[j]]
             to_child = X_c.inverse()
             order.append(int(joints.qd_start[j]))
         bodies = model.bodies
-        inertia = pinocchio.Inertia(float(bodies.mass[0, child]), np.array(bodies.com[0, child]),
-                                    np.array(bodies.inertia[0, child]))  # fmt: skip
+        inertia = pinocchio.Inertia(
+            float(bodies.mass[0, child]), np.array(bodies.com[0, child]), np.array(bodies.inertia[0, child])
+        )
         peer.appendBodyToJoint(index, inertia, to_child)
         placed[child] = (index, to_child)
     return peer, np.array(order, int)

@@ -15,7 +15,7 @@ def solid(rng, x, R=None, mass=None) -> dict:
     a, Q, m = rng.uniform(0.1, 0.3, 3), turn_of(rng), mass or rng.uniform(0.3, 2)
     R = turn_of(rng) if R is None else R
     return {"x": np.asarray(x, float), "R": R, "mass": m, "com": rng.normal(size=3) * 0.1,
-            "inertia": Q @ np.diag(m / 5 * (a @ a - a**2)) @ Q.T}  # fmt: skip
+            "inertia": Q @ np.diag(m / 5 * (a @ a - a**2)) @ Q.T}
 
 
 def mechanism(seed: int, n: int, floats: bool) -> dict:
@@ -29,7 +29,7 @@ def mechanism(seed: int, n: int, floats: bool) -> dict:
         axis, kind = unit(rng.normal(size=3)), list(N_RATES)[int(rng.integers(len(N_RATES)))]
         joints[f"j{k}"] = {"type": kind, "parent": f"b{parent}" if k and parent >= 0 else "world", "child": f"b{k}",
                            "at": bodies[f"b{k}"]["x"] + rng.normal(size=3) * 0.2, "axis": axis, "hand": 1.0,
-                           "second": unit(np.cross(axis, rng.normal(size=3))), "qd": rng.normal(size=3) * 0.8}  # fmt: skip
+                           "second": unit(np.cross(axis, rng.normal(size=3))), "qd": rng.normal(size=3) * 0.8}
     return {"bodies": bodies, "joints": joints, "gravity": np.array([0.0, 0, 0] if floats else [1.0, 2, -9])}
 
 
@@ -57,7 +57,7 @@ def with_laws(made: dict, seed: int) -> dict:
     ends = [(names[-1], out["bodies"][names[-1]]["x"] + rng.normal(size=3) * 0.1), (None, rng.normal(size=3))]
     forces["cord"] = {"type": "spring", "ends": ends, "stiffness": rng.uniform(5, 30), "rest_length": 0.8, "damping": 0.3}
     forces["push"] = {"type": "wrench", "body": names[0], "force": rng.normal(size=3), "torque": rng.normal(size=3) * 0.2,
-                      "at": out["bodies"][names[0]]["com"]}  # fmt: skip
+                      "at": out["bodies"][names[0]]["com"]}
     return {**out, "forces": forces}
 
 
@@ -83,7 +83,7 @@ def floating_pushed(seed: int) -> dict:
               "d2": {"type": "distance", "parent": "world", "child": "b2", "at": bodies["b2"]["x"] + 0.1,
                      "from": bodies["b2"]["x"] + [0.1, 0.2, 1.1], **anchor},
               "d3": {"type": "distance", "parent": "b2", "child": "b3", "at": bodies["b3"]["x"] - 0.1,
-                     "from": bodies["b2"]["x"] - 0.05, **anchor}}  # fmt: skip
+                     "from": bodies["b2"]["x"] - 0.05, **anchor}}
     forces = {f"push-{name}": {"type": "torque", "joint": name, "value": rng.normal(size=6) * 0.3} for name in joints}
     return {"bodies": bodies, "joints": joints, "gravity": np.array([0.3, 0.1, -2.0]), "forces": forces}
 
@@ -93,13 +93,13 @@ def planar_loop(slides: bool) -> dict:
     inertia = np.diag([0.02, 0.03, 0.025])
     places = ([0.1, 0, 0], [0.4, 0, 0.05], [0.7, 0, 0]) if slides else ([0, 0, 0.25], [0.5, 0, 0.5], [1, 0, 0.25])
     bodies = {f"b{k}": {"x": np.array(x), "R": np.eye(3), "mass": 1.0, "com": np.array([0.03, -0.02, 0.05]),
-                        "inertia": inertia} for k, x in enumerate(places)}  # fmt: skip
+                        "inertia": inertia} for k, x in enumerate(places)}
     hinges = [("world", "b0", [0, 0, 0]), ("b0", "b1", [0.2, 0, 0.1] if slides else [0, 0, 0.5]),
               ("b1", "b2", [0.7, 0, 0] if slides else [1, 0, 0.5]), ("world", "b2", [0.7, 0, 0] if slides else [1, 0, 0])]
     joints = {f"j{k}": {"type": "prismatic" if slides and k == 3 else "revolute", "parent": parent, "child": child,
                         "at": np.array(at, float), "axis": np.array([1.0, 0, 0] if slides and k == 3 else [0, 1.0, 0]),
                         "second": np.array([0, 0, 1.0]), "hand": 1.0, "qd": np.array([2.0, 0, 0]) if k == 0 else None}
-              for k, (parent, child, at) in enumerate(hinges)}  # fmt: skip
+              for k, (parent, child, at) in enumerate(hinges)}
     return {"bodies": bodies, "joints": joints, "gravity": np.array([1.0, 2, -9])}
 
 
@@ -108,14 +108,14 @@ def heap(seed: int, n: int, kinds: tuple[str, ...] = KINDS) -> dict:
     rng = np.random.default_rng(seed)
     bodies = {f"b{k}": {"x": np.array([*rng.uniform(-0.15, 0.15, 2), 0.25 + 0.3 * k]), "R": turn_of(rng),
                         "shape": kinds[int(rng.integers(len(kinds)))], "v": rng.normal(size=3) * 0.5,
-                        "w": rng.normal(size=3) * 2} for k in range(n)}  # fmt: skip
+                        "w": rng.normal(size=3) * 2} for k in range(n)}
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), **floor([0.1, 0.05, 1])}
 
 
 def floor(normal, **material) -> dict:
     """A plane through the origin, of a material."""
     return {"ground": {"type": "plane", "normal": unit(np.array(normal, float)), "x": np.zeros(3)},
-            "material": {"friction": 0.4, **material}}  # fmt: skip
+            "material": {"friction": 0.4, **material}}
 
 
 def rollers(seed: int, n: int = 4, spread: float = 2 * np.pi) -> dict:
@@ -126,7 +126,7 @@ def rollers(seed: int, n: int = 4, spread: float = 2 * np.pi) -> dict:
         way, radius = rng.uniform(0, spread), 0.07
         v = np.array([np.cos(way), np.sin(way), 0])
         bodies[f"b{k}"] = {"x": np.array([0, 1.0 * k, radius]), "R": turn_of(rng), "shape": "sphere", "v": v,
-                           "w": np.cross([0, 0, 1], v) / radius}  # fmt: skip
+                           "w": np.cross([0, 0, 1], v) / radius}
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), **floor([0, 0, 1], rolling_friction=4e-3)}
 
 
@@ -134,7 +134,7 @@ def bouncing(seed: int, n: int = 3) -> dict:
     """Balls that lose nothing when they bounce on a level plane."""
     rng = np.random.default_rng(seed)
     bodies = {f"b{k}": {"x": np.array([1.0 * k, 0, rng.uniform(0.3, 0.6)]), "R": np.eye(3), "shape": "sphere",
-                        "v": np.zeros(3), "w": np.zeros(3)} for k in range(n)}  # fmt: skip
+                        "v": np.zeros(3), "w": np.zeros(3)} for k in range(n)}
     ground = floor([0, 0, 1], restitution=1.0, friction=0.0)
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), **ground}
 
@@ -145,7 +145,7 @@ def stopped(seed: int) -> dict:
     body = solid(rng, [2.0, 0, 0], np.eye(3), 1.0)
     hinge = {"type": "revolute", "parent": "world", "child": "b0", "at": body["x"], "axis": unit(rng.normal(size=3)),
              "second": np.eye(3)[1], "hand": 1.0, "qd": np.array([3.0]),
-             "laws": {"limit": np.array([-4, 0.1 + 0.003 / 12 * seed])}}  # fmt: skip
+             "laws": {"limit": np.array([-4, 0.1 + 0.003 / 12 * seed])}}
     return {"bodies": {"b0": body}, "joints": {"j0": hinge}, "gravity": np.zeros(3)}
 
 
@@ -208,12 +208,12 @@ def on_turntable(seed: int) -> dict:
     """Boxes that friction holds on a table that turns."""
     rng = np.random.default_rng(seed)
     bodies = {"table": {"x": np.zeros(3), "R": np.eye(3), "shape": {"type": "cylinder", "radius": 2.0, "length": 0.2},
-                        "kinematic": {"kinematic": True, "motion": {"angular": [0, 0, 2.0]}}}}  # fmt: skip
+                        "kinematic": {"kinematic": True, "motion": {"angular": [0, 0, 2.0]}}}}
     for k in range(3):
         way = 2.1 * k + rng.uniform(0, 1)
         x = rng.uniform(0.5, 1.2) * np.array([np.cos(way), np.sin(way), 0]) + [0, 0, 0.15]
         bodies[f"b{k}"] = {"x": x, "R": Rotation.from_rotvec([0, 0, way]).as_matrix(), "w": np.array([0, 0, 2.0]),
-                           "shape": {"type": "box", "size": [0.2, 0.15, 0.1]}, "v": np.cross([0, 0, 2.0], x)}  # fmt: skip
+                           "shape": {"type": "box", "size": [0.2, 0.15, 0.1]}, "v": np.cross([0, 0, 2.0], x)}
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), "material": {"friction": 0.9}}
 
 
@@ -255,7 +255,7 @@ def _drawn(angle: float, crank: float, coupler: float, rocker: float, base: floa
     ends = [("world", "b0", [0, 0]), ("b0", "b1", a), ("b1", "b2", p), ("world", "b2", o if rocker else p)]
     joints = {f"j{k}": {"type": "revolute", "parent": parent, "child": child, "at": at(place), "hand": 1.0,
                         "axis": np.array([0, -1.0, 0]), "second": np.eye(3)[0], "qd": None if k else np.array([2.0])}
-              for k, (parent, child, place) in enumerate(ends)}  # fmt: skip
+              for k, (parent, child, place) in enumerate(ends)}
     if not rocker:
         joints["j3"] |= {"type": "prismatic", "axis": np.eye(3)[0]}
     joints["j2"]["loop"] = True

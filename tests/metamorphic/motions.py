@@ -27,8 +27,12 @@ def skipping_refusals() -> Iterator[None]:
 
 def with_solver(scene: dict, mode: tuple[str, str], dt: float, time: float, **options) -> dict:
     """The scene with a solver, its duration, and reactions among its frames."""
-    return {**scene, "solver": {"type": mode[0], "integrator": mode[1], "dt": dt, **options}, "run": {"duration": time},
-            "output": {"every": time, "channels": ["state", "energy", "reactions"]}}  # fmt: skip
+    return {
+        **scene,
+        "solver": {"type": mode[0], "integrator": mode[1], "dt": dt, **options},
+        "run": {"duration": time},
+        "output": {"every": time, "channels": ["state", "energy", "reactions"]},
+    }
 
 
 def motion_of(folder: Path, scene: dict, bodies: list[str], joints: list[str]) -> Motion:
@@ -42,8 +46,10 @@ def motion_of(folder: Path, scene: dict, bodies: list[str], joints: list[str]) -
     with simcli.Simulation(str(path)) as sim:
         sim.step(round(scene["run"]["duration"] / scene["solver"]["dt"]))
         assert not sim.failures
-        x, turn, v, w = (np.array([sim.get(f"body.{name}.{what}")[0] for name in bodies])
-                         for what in ("position", "orientation", "velocity", "angular_velocity"))  # fmt: skip
+        x, turn, v, w = (
+            np.array([sim.get(f"body.{name}.{what}")[0] for name in bodies])
+            for what in ("position", "orientation", "velocity", "angular_velocity")
+        )
         com = np.array([scene["bodies"][name].get("com", [0, 0, 0]) for name in bodies])
         v = v - np.cross(w, Rotation.from_quat(turn).apply(com))
         wrench = np.array([sim.get(f"joint.{name}.wrench")[0] for name in joints]).reshape(-1, 2, 3)
@@ -53,8 +59,9 @@ def motion_of(folder: Path, scene: dict, bodies: list[str], joints: list[str]) -
 def difference(folder: Path, plain: dict, twin: Twin, mode: tuple[str, str], dt: float, time: float, **options) -> dict:
     """Largest differences of the motions of a scene and of its twin, by quantity; and `largest load` of the first one."""
     bodies, joints = sorted(plain["bodies"]), sorted(plain["joints"])
-    one, other = (motion_of(folder, with_solver(scene, mode, dt, time, **options), bodies, joints)
-                  for scene in (plain, twin.scene))  # fmt: skip
+    one, other = (
+        motion_of(folder, with_solver(scene, mode, dt, time, **options), bodies, joints) for scene in (plain, twin.scene)
+    )
     there = twin.back(other, time)
     found = {name: float(np.abs(a - b).max(initial=0)) for name, a, b in zip(Motion._fields, one, there, strict=True)}
     return {**found, "largest load": float(one.loads.max(initial=0))}

@@ -131,8 +131,7 @@ def in_halves(made: dict) -> Twin:
         m1, m2 = (1 - SPLIT) * body["mass"], SPLIT * body["mass"]
         c2 = body["com"] + offset
         c1 = body["com"] - offset * m2 / m1
-        apart = sum(m * ((r @ r) * np.eye(3) - np.outer(r, r))
-                    for m, r in ((m1, c1 - body["com"]), (m2, offset)))  # fmt: skip
+        apart = sum(m * ((r @ r) * np.eye(3) - np.outer(r, r)) for m, r in ((m1, c1 - body["com"]), (m2, offset)))
         for half, share, m, c in ((first, 1 - SPLIT, m1, c1), (second, SPLIT, m2, c2)):
             half |= {"mass": m, "com": c, "inertia": share * (body["inertia"] - apart)}
         if "v" in body:
@@ -154,8 +153,14 @@ def parent_and_child_exchanged(made: dict) -> Twin:
 
 
 AS_D6 = {"revolute": ("angular",), "prismatic": ("linear",), "cylindrical": ("linear", "angular")}
-AS_RIBLE = {"revolute": "nc_revolute", "prismatic": "nc_prismatic", "cylindrical": "nc_cylindrical", "ball": "nc_spherical",
-            "universal": "nc_universal", "planar": "nc_planar_revolute"}  # fmt: skip
+AS_RIBLE = {
+    "revolute": "nc_revolute",
+    "prismatic": "nc_prismatic",
+    "cylindrical": "nc_cylindrical",
+    "ball": "nc_spherical",
+    "universal": "nc_universal",
+    "planar": "nc_planar_revolute",
+}
 
 
 def by_d6(made: dict) -> Twin:
@@ -211,8 +216,12 @@ def on_terrain(made: dict) -> Twin:
     out = copy.deepcopy(made)
     normal = out["ground"]["normal"]
     R = np.column_stack([unit(np.cross([0, 1, 0], normal)), unit(np.cross(normal, np.cross([0, 1, 0], normal))), normal])
-    out["ground"] = {"type": "heightfield", "x": out["ground"]["x"], "R": R,
-                     "sizes": {"size": [16, 16, 1], "data": np.zeros((17, 17)).tolist()}}  # fmt: skip
+    out["ground"] = {
+        "type": "heightfield",
+        "x": out["ground"]["x"],
+        "R": R,
+        "sizes": {"size": [16, 16, 1], "data": np.zeros((17, 17)).tolist()},
+    }
     return Twin(scene_of(out), _same)
 
 
@@ -235,6 +244,10 @@ def welded(made: dict) -> Twin:
 
 
 EVERYWHERE = {"turned": turned_and_moved, "far": far_away, "mirrored": in_a_mirror, "backwards": backwards}
-STRANGERS = {"beside a top": beside_a_top, "beside a gyroscope": beside_a_gyroscope,
-             "beside a stop": beside_a_stop, "beside touching": beside_touching}
+STRANGERS = {
+    "beside a top": beside_a_top,
+    "beside a gyroscope": beside_a_gyroscope,
+    "beside a stop": beside_a_stop,
+    "beside touching": beside_touching,
+}
 REWRITTEN = {"d6": by_d6, "other names": by_other_names, "wrenches": by_wrenches}

@@ -44,7 +44,7 @@ REVERTS = {
                  "q = self.problem.q",
                  "branch_of_its_drawing and rk4"),
     "A3": Revert("first-order steps took the gyroscopic torque explicitly", "solvers/run/core.py",
-                 'self.integrator == "semi_implicit")  # fmt: skip', "False)  # fmt: skip", "angular_momentum"),
+                 'self.integrator == "semi_implicit",', "False,", "angular_momentum"),
     "A4": Revert("rolling friction was a square", "kernels/complementarity/cones.py",
                  "r = local(ti.sqrt(sum(part * part for part in y)))", "r = local(ti.max(ti.abs(y[0]), ti.abs(y[-1])))",
                  "rolling and turned and generalized and -0"),
@@ -67,7 +67,7 @@ REVERTS = {
                    "_TIMES = 0", "loop and of and bodies and beside and maximal"),
     "A15": Revert("what friction held on a turntable crept outward", "solvers/impulses/contact_rhs.py", "* (0.5 * step)",
                   "* (0.0 * step)", "turntable and maximal and -0"),
-}  # fmt: skip
+}
 
 
 def main(names: list[str]) -> int:

@@ -94,11 +94,14 @@ CASES = {
     **{f"mechanism {name}": Case(mechanism, twin, [*RIGID, AFFINE[1]]) for name, twin in by.EVERYWHERE.items()},
     "mechanism mirrored": Case(mechanism, by.in_a_mirror, RIGID, 0.0),  # changes signs alone
     "mechanism beside a top in steps of second order": Case(mechanism, by.beside_a_top, RIGID),
-    **{f"loop {name}": Case(loop, twin, RIGID if name != "backwards" else UNCHANGED, loads=False)
-       for name, twin in by.EVERYWHERE.items()},
+    **{
+        f"loop {name}": Case(loop, twin, RIGID if name != "backwards" else UNCHANGED, loads=False)
+        for name, twin in by.EVERYWHERE.items()
+    },
     "loop closed by another joint": Case(loop, by.backwards, [GENERALIZED], OF_STEP, loads=False, falls=True),
-    "loop closed by another joint in two nodes": Case(loop, by.backwards, [("generalized", "implicit")], 1e-5, loads=False,
-                                                      falls=True),
+    "loop closed by another joint in two nodes": Case(
+        loop, by.backwards, [("generalized", "implicit")], 1e-5, loads=False, falls=True
+    ),
     **{f"heap {name}": Case(balls, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
     "mechanism beside a top": Case(mechanism, by.beside_a_top, FIRST),
     "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
@@ -126,8 +129,9 @@ CASES = {
     # 1e-4 of the radius is wanted in 5 s; friction holds to the tolerance of contact, and a turn in a step has its order.
     "turntable welded": Case(of.on_turntable, by.welded, [MAXIMAL], 1e-4, loads=False, dt=2e-3, time=0.5, often=(MAXIMAL,)),
     # A weld has the velocity at the end of the step, what friction holds that of the way there: w^2 r h / 2, 4.8e-3 m/s.
-    "turntable of links welded": Case(of.on_turntable, by.welded, [GENERALIZED, NATURAL], OF_STEP, loads=False, dt=2e-3,
-                                      time=0.5),
+    "turntable of links welded": Case(
+        of.on_turntable, by.welded, [GENERALIZED, NATURAL], OF_STEP, loads=False, dt=2e-3, time=0.5
+    ),
     "stopped beside a stop": Case(of.stopped, by.beside_a_stop, AFFINE, 1e-4, loads=False, seeds=PHASES, often=(AFFINE[1],)),
 }
 
@@ -137,9 +141,17 @@ def cells_of(modes, seeds, often=()) -> list[tuple]:
     return sorted({*in_turns(modes, seeds), *((mode, seeds[0]) for mode in often)})
 
 
-CELLS = [pytest.param(name, mode, seed, id=f"{name}-{'-'.join(mode)}-{seed}",
-                      marks=() if mode in case.often and seed == case.seeds[0] else pytest.mark.slow)
-         for name, case in CASES.items() for mode, seed in cells_of(case.modes, case.seeds, case.often)]  # fmt: skip
+CELLS = [
+    pytest.param(
+        name,
+        mode,
+        seed,
+        id=f"{name}-{'-'.join(mode)}-{seed}",
+        marks=() if mode in case.often and seed == case.seeds[0] else pytest.mark.slow,
+    )
+    for name, case in CASES.items()
+    for mode, seed in cells_of(case.modes, case.seeds, case.often)
+]
 
 
 def differences_if_taken(tmp_path, made: dict, case: Case, mode) -> dict:
@@ -167,14 +179,19 @@ def test_twins_move_alike(tmp_path, name, mode, seed):
 def test_rows_share_loads_alike_where_nothing_is_dense(tmp_path):
     made = loop(0)
     scene, bodies, joints = by.beside_touching(made).scene, sorted(made["bodies"]), sorted(made["joints"])
-    one, other = (motion_of(tmp_path, with_solver(scene, MAXIMAL, STEP, SHORT, contact={"linear": way}), bodies, joints)
-                  for way in ("dense", "sparse"))  # fmt: skip
+    one, other = (
+        motion_of(tmp_path, with_solver(scene, MAXIMAL, STEP, SHORT, contact={"linear": way}), bodies, joints)
+        for way in ("dense", "sparse")
+    )
     assert np.abs(one.loads - other.loads).max() < LOADS * one.loads.max()
 
 
 # A loop that is drawn at one crank angle and begins at another one is the loop that is drawn there.
-@pytest.mark.parametrize("mode", [pytest.param(mode, marks=() if mode == ("generalized", "rk4") else pytest.mark.slow)
-                                  for mode in RIGID], ids="-".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(mode, marks=() if mode == ("generalized", "rk4") else pytest.mark.slow) for mode in RIGID],
+    ids="-".join,
+)
 def test_a_loop_begins_on_the_branch_of_its_drawing(tmp_path, mode):
     for seed in range(8):
         drawn, there = of.closed_by_hand(seed)
@@ -182,10 +199,15 @@ def test_a_loop_begins_on_the_branch_of_its_drawing(tmp_path, mode):
         assert max(found[name] for name in "xvw") < SMOOTH[mode[0]], (seed, found)
 
 
-@pytest.mark.parametrize(("mode", "seed"), [
-    pytest.param(mode, seed, id=f"{mode[0]}-{mode[1]}-{seed}",
-                 marks=() if mode == GENERALIZED and seed == 0 else pytest.mark.slow)
-    for mode, seed in cells_of(TOUCH, SEEDS, (GENERALIZED,))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "seed"),
+    [
+        pytest.param(
+            mode, seed, id=f"{mode[0]}-{mode[1]}-{seed}", marks=() if mode == GENERALIZED and seed == 0 else pytest.mark.slow
+        )
+        for mode, seed in cells_of(TOUCH, SEEDS, (GENERALIZED,))
+    ],
+)
 def test_what_is_its_own_mirror_image_stays_so(tmp_path, mode, seed):
     """Rollers that drop onto rails and edges neither tilt nor turn out of their plane."""
     made = of.on_rails(seed)
@@ -204,10 +226,20 @@ RK4 = ("generalized", "rk4")
 OTHERS = [mode for mode in RIGID if mode != RK4]
 
 
-@pytest.mark.parametrize(("kind", "mode", "seed"), [
-    pytest.param(kind, mode, seed, id=f"{kind}-{'-'.join(mode)}-{seed}",
-                 marks=() if kind == "spinning" and mode in (GENERALIZED, MAXIMAL) and seed == 0 else pytest.mark.slow)
-    for kind in KINDS for mode, seed in cells_of(OTHERS, SEEDS, (GENERALIZED, MAXIMAL))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "mode", "seed"),
+    [
+        pytest.param(
+            kind,
+            mode,
+            seed,
+            id=f"{kind}-{'-'.join(mode)}-{seed}",
+            marks=() if kind == "spinning" and mode in (GENERALIZED, MAXIMAL) and seed == 0 else pytest.mark.slow,
+        )
+        for kind in KINDS
+        for mode, seed in cells_of(OTHERS, SEEDS, (GENERALIZED, MAXIMAL))
+    ],
+)
 def test_solvers_agree_as_the_step_falls(tmp_path, kind, mode, seed):
     made = scene_of(KINDS[kind](seed))
     names = sorted(made["bodies"])

@@ -14,11 +14,18 @@ from metamorphic.written import scene_of
 from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 
 STEPS, DT = 60, 2e-3  # [1, s]
-KINDS = {"laws": lambda seed: with_laws(mechanism(seed, 4, False), seed), "pushed": floating_pushed,
-         "heap": lambda seed: heap(seed, 3)}  # fmt: skip
+KINDS = {
+    "laws": lambda seed: with_laws(mechanism(seed, 4, False), seed),
+    "pushed": floating_pushed,
+    "heap": lambda seed: heap(seed, 3),
+}
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
-CELLS = [pytest.param(kind, mode, marks=() if (kind, mode) == ("heap", ("natural", "moreau")) else pytest.mark.slow)
-         for kind in KINDS for mode in RIGID if kind != "heap" or mode[1] in CONTACT_INTEGRATORS]  # fmt: skip
+CELLS = [
+    pytest.param(kind, mode, marks=() if (kind, mode) == ("heap", ("natural", "moreau")) else pytest.mark.slow)
+    for kind in KINDS
+    for mode in RIGID
+    if kind != "heap" or mode[1] in CONTACT_INTEGRATORS
+]
 
 
 def written(tmp_path, kind: str, mode, seed: int = 0, **more) -> tuple[str, list[str]]:
@@ -31,8 +38,14 @@ def written(tmp_path, kind: str, mode, seed: int = 0, **more) -> tuple[str, list
 
 
 def poses(sim, names) -> np.ndarray:
-    return np.concatenate([sim.get(f"body.{name}.{what}") for name in names
-                           for what in ("position", "orientation", "velocity", "angular_velocity")], axis=1)  # fmt: skip
+    return np.concatenate(
+        [
+            sim.get(f"body.{name}.{what}")
+            for name in names
+            for what in ("position", "orientation", "velocity", "angular_velocity")
+        ],
+        axis=1,
+    )
 
 
 @pytest.mark.parametrize(("kind", "mode"), CELLS)
@@ -55,12 +68,20 @@ def test_a_loop_shares_its_loads_whatever_neighbours_need(tmp_path):
     """Some of these need sweeps for a stack of light and heavy boxes: their block has no factors of Newton steps then."""
     box, scene = {"type": "box", "size": [0.2, 0.2, 0.2]}, scene_of(planar_loop(True))
     joints, path = sorted(scene["joints"]), tmp_path / "scene.json"
-    scene["bodies"]["floor"] = {"kinematic": True, "pose": {"xyz": [30, 0, -0.5]},
-                                "shapes": {"s": {"type": "box", "size": [8, 8, 1]}}}  # fmt: skip
+    scene["bodies"]["floor"] = {
+        "kinematic": True,
+        "pose": {"xyz": [30, 0, -0.5]},
+        "shapes": {"s": {"type": "box", "size": [8, 8, 1]}},
+    }
     for k, mass in enumerate((1.0, 200.0, 0.5, 300.0, 1.0)):
         pose = {"xyz": [30 + 0.02 * k, 0.01 * k, 0.12 + 0.22 * k]}
-        scene["bodies"][f"box{k}"] = {"mass": mass, "pose": pose, "shapes": {"s": box}, "velocity": {"linear": [0, 0, -1]},
-                                      "inertia": {"diag": [0.01 * mass] * 3}}  # fmt: skip
+        scene["bodies"][f"box{k}"] = {
+            "mass": mass,
+            "pose": pose,
+            "shapes": {"s": box},
+            "velocity": {"linear": [0, 0, -1]},
+            "inertia": {"diag": [0.01 * mass] * 3},
+        }
     scene = {**with_solver(scene, ("maximal", "semi_implicit"), DT, 1.0), "world": {"gravity": [0, 0, -9.81]}}
     path.write_text(json.dumps(scene))
     found = []
@@ -106,8 +127,13 @@ def test_a_file_holds_the_motion_of_this_process(tmp_path, kind, mode):
         main(["run", path, "-q", "-o", str(tmp_path / "run.h5")])
     assert end.value.code == 0
     with simcli.open(tmp_path / "run.h5") as run:
-        there = np.concatenate([np.ravel(getattr(run.body(name), what)[-1, 0]) for name in names
-                                for what in ("position", "orientation", "velocity", "angular_velocity")])  # fmt: skip
+        there = np.concatenate(
+            [
+                np.ravel(getattr(run.body(name), what)[-1, 0])
+                for name in names
+                for what in ("position", "orientation", "velocity", "angular_velocity")
+            ]
+        )
     np.testing.assert_array_equal(there, here)
 
 

@@ -10,13 +10,25 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 N_RATES = {"revolute": 1, "prismatic": 1, "ball": 3, "universal": 2, "cylindrical": 2, "screw": 1, "planar": 3}
-TURNS = {"revolute": (0,), "prismatic": (), "universal": (0, 1), "cylindrical": (1,), "screw": (0,), "planar": (2,),
-         "distance": (3, 4, 5), "free": (3, 4, 5)}  # fmt: skip
+TURNS = {
+    "revolute": (0,),
+    "prismatic": (),
+    "universal": (0, 1),
+    "cylindrical": (1,),
+    "screw": (0,),
+    "planar": (2,),
+    "distance": (3, 4, 5),
+    "free": (3, 4, 5),
+}
 SINGLE = ("revolute", "prismatic", "screw")
 VECTORS = {"ball": 1, "free": 2, "distance": 2}  # joints whose rates and efforts are vectors, and of how many
 MIRROR = np.diag([1.0, -1.0, 1.0])
-SIZES = {"box": {"size": [0.2, 0.15, 0.1]}, "sphere": {"radius": 0.07}, "capsule": {"radius": 0.07, "length": 0.15},
-         "cylinder": {"radius": 0.07, "length": 0.15}}  # fmt: skip
+SIZES = {
+    "box": {"size": [0.2, 0.15, 0.1]},
+    "sphere": {"radius": 0.07},
+    "capsule": {"radius": 0.07, "length": 0.15},
+    "cylinder": {"radius": 0.07, "length": 0.15},
+}
 
 
 def turn_of(rng) -> np.ndarray:
@@ -100,10 +112,13 @@ def scene_of(made: dict, backwards: bool = False) -> dict:
     """The scene, with its bodies and joints in this order or backwards; planar joints say no speed."""
     step = -1 if backwards else 1
     bodies = made["bodies"]
-    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0.4, **made.get("material", {})}},
-             "world": {"gravity": made["gravity"].tolist()},
-             "bodies": {name: _body(bodies[name]) for name in list(bodies)[::step]},
-             "joints": {name: _joint(made["joints"][name], bodies) for name in list(made["joints"])[::step]}}  # fmt: skip
+    scene = {
+        "simcli": 1,
+        "materials": {"m": {"density": 1000, "friction": 0.4, **made.get("material", {})}},
+        "world": {"gravity": made["gravity"].tolist()},
+        "bodies": {name: _body(bodies[name]) for name in list(bodies)[::step]},
+        "joints": {name: _joint(made["joints"][name], bodies) for name in list(made["joints"])[::step]},
+    }
     if made.get("forces"):
         scene["forces"] = {name: _force(made["forces"][name], bodies) for name in list(made["forces"])[::step]}
     if "ground" in made:
@@ -186,8 +201,9 @@ def _force(force: dict, bodies: dict) -> dict:
         return {**plain, "value": _numbers(force["value"])}
     if force["type"] == "wrench":
         return {**plain, **{name: force[name].tolist() for name in ("force", "torque", "at")}}
-    a, b = ({"world": x.tolist()} if body is None else {"body": body, "at": _place(bodies, body, x)}
-            for body, x in force["ends"])  # fmt: skip
+    a, b = (
+        {"world": x.tolist()} if body is None else {"body": body, "at": _place(bodies, body, x)} for body, x in force["ends"]
+    )
     return {**plain, "a": a, "b": b}
 
 

@@ -12,9 +12,19 @@ from pathlib import Path
 import numpy as np
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
-FLAGS = ("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox",
-         "--no-first-run", "--disable-extensions", "--disable-background-networking", "--hide-scrollbars", "--mute-audio",
-         "--remote-debugging-pipe")  # fmt: skip
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-gpu-sandbox",
+    "--no-first-run",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--remote-debugging-pipe",
+)
 PATIENCE = 60.0  # [s]
 
 
@@ -41,8 +51,12 @@ class Browser:
 
         self._process = subprocess.Popen(
             [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", f"--window-size={size[0]},{size[1]}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lend, close_fds=False,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lend,
+            close_fds=False,
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         target = next(one for one in self.ask("Target.getTargets")["targetInfos"] if one["type"] == "page")

@@ -57,8 +57,13 @@ def bennett():
             bodies[child] = {"pose": {"xyz": middle.tolist()}, "mass": 1, "inertia": {"diag": [0.1, 0.15, 0.2]}}
         else:
             parent, child = "world", "bennett_3"
-        joints[f"bennett_h{k}"] = {"type": "revolute", "parent": parent, "child": child, "at": here.tolist(),
-                                   "axis": axis.tolist()}  # fmt: skip
+        joints[f"bennett_h{k}"] = {
+            "type": "revolute",
+            "parent": parent,
+            "child": child,
+            "at": here.tolist(),
+            "axis": axis.tolist(),
+        }
     joints["bennett_h0"]["qd"] = 2.0
     return {"bodies": bodies, "joints": joints}
 
@@ -70,9 +75,14 @@ def cardan():
     joints = {
         "drive": {"type": "revolute", "parent": "world", "child": "shaft1", "at": [0, 0, 0], "axis": [1, 0, 0], "qd": 3.0},
         "driven": {"type": "revolute", "parent": "world", "child": "shaft2", "at": [0, 0, 0], "axis": [c, s, 0]},
-        "cross": {"type": "universal", "parent": "shaft1", "child": "shaft2", "at": [0, 0, 0],
-                  "axes": {"angular": [[0, 0, 1], [-s, c, 0]]}},
-    }  # fmt: skip
+        "cross": {
+            "type": "universal",
+            "parent": "shaft1",
+            "child": "shaft2",
+            "at": [0, 0, 0],
+            "axes": {"angular": [[0, 0, 1], [-s, c, 0]]},
+        },
+    }
     return {"bodies": bodies, "joints": joints}
 
 
@@ -96,9 +106,11 @@ def write(path, *parts, gravity=(0.0, -GRAVITY, 0.0), **more):
 def rotation(quat):
     """(..., 3, 3) from (..., 4) x y z w."""
     x, y, z, w = np.moveaxis(np.asarray(quat, float), -1, 0)
-    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 

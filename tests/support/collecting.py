@@ -32,7 +32,13 @@ def collected(folder: Path) -> dict[str, str]:
     """
     out = folder / "collected.json"
     paths = os.pathsep.join([str(TESTS), environment()["PYTHONPATH"]])
-    done = subprocess.run([sys.executable, "-c", CODE, str(out)], cwd=TESTS.parent, env=environment(PYTHONPATH=paths),
-                          capture_output=True, text=True, timeout=TIMEOUT)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(out)],
+        cwd=TESTS.parent,
+        env=environment(PYTHONPATH=paths),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(out.read_text())

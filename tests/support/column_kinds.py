@@ -62,8 +62,13 @@ def kinds_of(path: str) -> set[Kind]:
     at = [(SCHEMA, "")]
     for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
         wanted = ("#",) if index else (name, "*")
-        at = [(child, owner) for node, mine in at for one, holder in alternatives(node, mine)
-              for key, child, owner in below(one, holder) if key in wanted]  # fmt: skip
+        at = [
+            (child, owner)
+            for node, mine in at
+            for one, holder in alternatives(node, mine)
+            for key, child, owner in below(one, holder)
+            if key in wanted
+        ]
     found, last = set(), at
     while last:
         last = [pair for node, mine in last for pair in alternatives(node, mine)]

@@ -15,7 +15,7 @@ INTEGRATOR = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natur
 # All three have margins m, by which their surfaces lie deeper than where they touch.
 RADIUS = 0.1
 NEUTRAL = {"a": 0.0, "mu": 0.5, "more": 0.0, "roll": 0.0, "twist": 0.0, "e": 0.0, "z": RADIUS, "v": 0.0, "u": 0.0, "w": 0.0,
-           "n": 0.0, "pull": 0.9, "m": 0.0, "heading": 0.0, "down": 0.0}  # fmt: skip
+           "n": 0.0, "pull": 0.9, "m": 0.0, "heading": 0.0, "down": 0.0}
 YARD = {
     "simcli": 1,
     "params": NEUTRAL,
@@ -48,12 +48,12 @@ YARD = {
                "push": {"type": "wrench", "body": "stopped", "force": [0, 10, 0]}},
     "contact": {"exclude": [["block", "ball"]]},
     "output": {"channels": ["state", "energy", "reactions"]},
-}  # fmt: skip
+}
 
 # Most other scenes begin with this.
 ROUGH = {"simcli": 1, "defaults": {"shape": {"material": "m"}}, "materials": {"m": {"friction": 0.5}},
          "world": {"shapes": {"ground": {"type": "plane"}}},
-         "output": {"channels": ["state", "energy", "contacts"]}}  # fmt: skip
+         "output": {"channels": ["state", "energy", "contacts"]}}
 
 
 def scene(solver, dt, duration, base, every=None, **solver_more):
@@ -114,15 +114,15 @@ def workshop(feet):
     """
     angle = 2 * np.pi * np.arange(feet) / feet
     legs = {f"foot{k}": {"type": "sphere", "radius": 0.01, "pose": {"xyz": [0.5 * np.cos(a), 0.5 * np.sin(a), -0.09]}}
-            for k, a in enumerate(angle)}  # fmt: skip
+            for k, a in enumerate(angle)}
     corners = np.array([[0, 0], [0.2, 0], [0.5, 0.4], [0.5, 0]])  # of the four-bar; the last is in the ground
     links = {f"link{k}": {"mass": 1, "inertia": {"diag": [0.01, 0.01, 0.01]},
                           "pose": {"xyz": [float(x), 9, 2 + float(z)]}}
-             for k, (x, z) in enumerate((corners[:-1] + corners[1:]) / 2)}  # fmt: skip
+             for k, (x, z) in enumerate((corners[:-1] + corners[1:]) / 2)}
     ends = ("world", *links, "world")
     pins = {f"pin{k}": {"type": "revolute", "parent": ends[k], "child": ends[k + 1], "axis": [0, 1, 0],
                         "at": [float(x), 9, 2 + float(z)]}
-            for k, (x, z) in enumerate(corners)}  # fmt: skip
+            for k, (x, z) in enumerate(corners)}
     pins["pin3"].update(parent="world", child="link2")
     pins["pin0"]["qd"] = 3.0
     return {
@@ -141,7 +141,7 @@ def workshop(feet):
         "contact": {"exclude": [["top", "ground"], ["table", "top"], ["table", "bottom"]],
                     "pairs": [{"a": "top", "b": "bottom", "friction": 0.4},
                               {"a": "bottom", "b": "ground", "friction": 0.2}]},
-    }  # fmt: skip
+    }
 
 
 def tower(n):
@@ -158,7 +158,7 @@ def pyramid(rows):
     for r in range(rows):
         for k in range(rows - r):
             bodies[f"r{r}k{k}"] = {"mass": 1, "pose": {"xyz": [0.205 * (k + 0.5 * r), 0, 0.1 + 0.2 * r]},
-                                   "shapes": {"box": {"type": "box", "size": [0.2, 0.2, 0.2]}}}  # fmt: skip
+                                   "shapes": {"box": {"type": "box", "size": [0.2, 0.2, 0.2]}}}
     return {**ROUGH, "bodies": bodies}
 
 
@@ -176,7 +176,7 @@ def arch(folder, n, thickness, depth=0.4):
     """
     half = np.pi / n / 2
     corners = [(r * np.cos(a), y, r * np.sin(a)) for y in (-depth / 2, depth / 2)
-               for a in (np.pi / 2 + half, np.pi / 2 - half) for r in (1 - thickness / 2, 1 + thickness / 2)]  # fmt: skip
+               for a in (np.pi / 2 + half, np.pi / 2 - half) for r in (1 - thickness / 2, 1 + thickness / 2)]
     lines = [" ".join(("v", *(repr(float(x)) for x in corner))) for corner in corners]
     lines += [f"f {a + 1} {b + 1} {c + 1}\nf {a + 1} {c + 1} {d + 1}" for a, b, c, d in FACES]
     (folder / "voussoir.obj").write_text("\n".join(lines) + "\n")
@@ -185,7 +185,7 @@ def arch(folder, n, thickness, depth=0.4):
     apart = [[names[i], names[j]] for i in range(n) for j in range(i + 2, n)]
     apart += [[name, "ground"] for name in names[1:-1]]
     bodies = {name: {"shapes": {"stone": stone}, "pose": {"rpy": [0, float((k + 0.5) * np.pi / n - np.pi / 2), 0]}}
-              for k, name in enumerate(names)}  # fmt: skip
+              for k, name in enumerate(names)}
     return {**ROUGH, "materials": {"m": {"friction": 0.8}}, "contact": {"exclude": apart}, "bodies": bodies}
 
 
@@ -203,7 +203,7 @@ def pile(worlds, boxes=6, balls=4):
         x, y, a = (f"${{{name}_{key}}}" for key in "xya")
         pose = {"xyz": [x, y, 0.2 + 0.25 * k], "rpy": [a, 0.3, a]}
         bodies[name] = {"mass": f"${{{name}_m}}", "pose": pose, "velocity": {"linear": [0, 0, -2]},
-                        "shapes": {"one": shape}}  # fmt: skip
+                        "shapes": {"one": shape}}
     walls = {"ground": [0, 0, 1], "left": [1, 0, 0], "right": [-1, 0, 0], "front": [0, 1, 0], "back": [0, -1, 0]}
     return {
         **ROUGH,
@@ -214,7 +214,7 @@ def pile(worlds, boxes=6, balls=4):
         "bodies": bodies,
         "contact": {"capacity": 100},
         "batch": {"worlds": worlds, "vary": {f"params.{key}": {"list": values.tolist()} for key, values in vary.items()}},
-    }  # fmt: skip
+    }
 
 
 def rod():
@@ -223,9 +223,9 @@ def rod():
     params = {"x": 0.0, "tilt": 0.0, "u": 0.0, "v": 0.0, "w": 0.0, "gap": 0.0, "mu": 0.0, "e": 0.0, "g": GRAVITY}
     body = {"mass": 1, "inertia": {"diag": [1e-3, 1 / 12, 1 / 12]}, "shapes": ends,
             "pose": {"xyz": ["${0.5*cos(tilt) + x}", 0, "${0.5*sin(tilt) + gap}"], "rpy": [0, "${-tilt}", 0]},
-            "velocity": {"linear": ["${u}", 0, "${v}"], "angular": [0, "${-w}", 0]}}  # fmt: skip
+            "velocity": {"linear": ["${u}", 0, "${v}"], "angular": [0, "${-w}", 0]}}
     return {**ROUGH, "params": params, "materials": {"m": {"friction": "${mu}", "restitution": "${e}"}},
-            "world": {"gravity": [0, 0, "${-g}"], **ROUGH["world"]}, "bodies": {"rod": body}}  # fmt: skip
+            "world": {"gravity": [0, 0, "${-g}"], **ROUGH["world"]}, "bodies": {"rod": body}}
 
 
 def top(spin, lean, mass=1.0, length=0.1, across=0.002, along=0.0035):
@@ -252,46 +252,46 @@ def top(spin, lean, mass=1.0, length=0.1, across=0.002, along=0.0035):
     body = {"mass": mass, "inertia": {"diag": [across, across, along]},
             "pose": {"xyz": centre.tolist(), "rpy": [0, float(lean), 0]},
             "velocity": {"linear": np.cross(angular, centre).tolist(), "angular": angular.tolist()},
-            "shapes": {"tip": {"type": "sphere", "radius": 0, "pose": {"xyz": [0, 0, -length]}}}}  # fmt: skip
+            "shapes": {"tip": {"type": "sphere", "radius": 0, "pose": {"xyz": [0, 0, -length]}}}}
     return {**ROUGH, "bodies": {"top": body}}, rate, length
 
 
 def quadruped():
     """A trunk on four legs of three driven hinges, a little above the ground."""
     bodies = {"torso": {"mass": 12, "pose": {"xyz": [0, 0, 0.42]},
-                        "shapes": {"box": {"type": "box", "size": [0.6, 0.3, 0.12], "collide": False}}}}  # fmt: skip
+                        "shapes": {"box": {"type": "box", "size": [0.6, 0.3, 0.12], "collide": False}}}}
     joints, bend = {}, 0.6
 
     def hinge(parent, child, z, axis, angle, limit):
         drive = {"mode": "position", "target": angle, "stiffness": 150, "damping": 4, "effort_limit": 40}
         return {"type": "revolute", "parent": parent, "child": child, "at": [x, y, z], "axis": axis, "q": angle,
-                "drive": drive, "friction": 0.1, "limit": limit}  # fmt: skip
+                "drive": drive, "friction": 0.1, "limit": limit}
 
     for leg, x, y in (("fl", 0.25, 0.17), ("fr", 0.25, -0.17), ("hl", -0.25, 0.17), ("hr", -0.25, -0.17)):
         hip, thigh, calf = (f"{leg}_{part}" for part in ("hip", "thigh", "calf"))
         foot = {"type": "sphere", "radius": 0.02, "pose": {"xyz": [0, 0, -0.2]}}
         bodies[hip] = {"mass": 0.7, "inertia": {"diag": [1e-3, 1e-3, 1e-3]}, "pose": {"xyz": [x, y, 0.42]}}
         bodies[thigh] = {"mass": 1, "inertia": {"diag": [4e-3, 4e-3, 1e-3]}, "pose": {"xyz": [x, y, 0.42]},
-                         "com": [0, 0, -0.1]}  # fmt: skip
+                         "com": [0, 0, -0.1]}
         bodies[calf] = {"mass": 0.3, "inertia": {"diag": [2e-3, 2e-3, 2e-4]}, "pose": {"xyz": [x, y, 0.22]},
-                        "com": [0, 0, -0.1], "shapes": {"foot": foot}}  # fmt: skip
+                        "com": [0, 0, -0.1], "shapes": {"foot": foot}}
         joints[f"{leg}_ab"] = hinge("torso", hip, 0.42, [1, 0, 0], 0.0, [-0.8, 0.8])
         joints[f"{leg}_hip"] = hinge(hip, thigh, 0.42, [0, 1, 0], bend, [-1.5, 1.5])
         joints[f"{leg}_knee"] = hinge(thigh, calf, 0.22, [0, 1, 0], -2 * bend, [-2.5, -0.3])
     reach = float(0.4 * np.cos(bend)) + 0.02
     ground = {"type": "plane", "offset": 0.42 - reach - 0.05}
     return {**ROUGH, "params": {"mu": 0.8}, "materials": {"m": {"friction": "${mu}"}}, "bodies": bodies, "joints": joints,
-            "world": {"shapes": {"ground": ground}}}  # fmt: skip
+            "world": {"shapes": {"ground": ground}}}
 
 
 def chain(n, ratio, link=0.1, mass=0.1):
     """Links on ball joints, level at the start; the last one is `ratio` times as heavy, and a ball far over the ground."""
     bodies = {f"l{k}": {"mass": mass, "inertia": {"diag": [1e-4] * 3}, "pose": {"xyz": [(k + 0.5) * link, 0, 0]}}
-              for k in range(n)}  # fmt: skip
+              for k in range(n)}
     bodies[f"l{n - 1}"].update(mass=mass * ratio, inertia={"diag": [1e-4 * ratio] * 3},
-                               shapes={"ball": {"type": "sphere", "radius": 0.4 * link}})  # fmt: skip
+                               shapes={"ball": {"type": "sphere", "radius": 0.4 * link}})
     joints = {f"j{k}": {"type": "ball", "parent": f"l{k - 1}" if k else "world", "child": f"l{k}", "at": [k * link, 0, 0]}
-              for k in range(n)}  # fmt: skip
+              for k in range(n)}
     return {**ROUGH, "world": {"shapes": {"ground": {"type": "plane", "offset": -20}}}, "bodies": bodies, "joints": joints}
 
 
@@ -299,10 +299,10 @@ def rollers():
     """A cylinder, a capsule and an ellipsoid that lie on the ground along y, of radius RADIUS."""
     shapes = {"cylinder": {"type": "cylinder", "radius": RADIUS, "length": 0.4},
               "capsule": {"type": "capsule", "radius": RADIUS, "length": 0.3},
-              "ellipsoid": {"type": "ellipsoid", "radii": [RADIUS, RADIUS, 0.2]}}  # fmt: skip
+              "ellipsoid": {"type": "ellipsoid", "radii": [RADIUS, RADIUS, 0.2]}}
     bodies = {name: {"mass": 1, "shapes": {"one": shape}, "pose": {"xyz": [0, 2 * k, RADIUS], "rpy": ["90 deg", 0, 0]},
                      "velocity": {"linear": ["${v}", 0, 0], "angular": [0, "${w}", 0]}}
-              for k, (name, shape) in enumerate(shapes.items())}  # fmt: skip
+              for k, (name, shape) in enumerate(shapes.items())}
     apart = [["cylinder", "capsule"], ["cylinder", "ellipsoid"], ["capsule", "ellipsoid"]]
     return {**ROUGH, "materials": {"m": {"friction": 0.25}}, "params": {"v": 2.0, "w": 0.0}, "bodies": bodies,
-            "contact": {"exclude": apart}}  # fmt: skip
+            "contact": {"exclude": apart}}

@@ -25,10 +25,15 @@ SHAPES = {
 }
 ROCK = np.random.default_rng(3).normal(size=(14, 3)) * (0.25, 0.3, 0.35)
 SOLIDS = {  # for supports.py
-    "sphere": ("sphere", (0.3,)), "point": ("sphere", (0.0,)), "box": ("box", np.array((0.25, 0.35, 0.45))),
-    "capsule": ("capsule", (0.2, 0.3)), "cylinder": ("cylinder", (0.3, 0.35)), "cone": ("cone", (0.35, 0.4)),
-    "ellipsoid": ("ellipsoid", np.array((0.25, 0.35, 0.5))), "mesh": ("mesh", ROCK),
-}  # fmt: skip
+    "sphere": ("sphere", (0.3,)),
+    "point": ("sphere", (0.0,)),
+    "box": ("box", np.array((0.25, 0.35, 0.45))),
+    "capsule": ("capsule", (0.2, 0.3)),
+    "cylinder": ("cylinder", (0.3, 0.35)),
+    "cone": ("cone", (0.35, 0.4)),
+    "ellipsoid": ("ellipsoid", np.array((0.25, 0.35, 0.5))),
+    "mesh": ("mesh", ROCK),
+}
 
 
 def rock_file(folder):
@@ -47,9 +52,11 @@ def body(name, shapes):
 def scene(world, bodies, extra=""):
     """A scene of shapes in the world and of bodies, each a mapping of names to YAML."""
     parts = ", ".join(f"{key}: {value}" for key, value in world.items())
-    return (f"simcli: 1\nworld: {{shapes: {{{parts}}}}}\nbodies:\n"
-            + "".join(body(name, shapes) for name, shapes in bodies.items())
-            + f"solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{extra}")  # fmt: skip
+    return (
+        f"simcli: 1\nworld: {{shapes: {{{parts}}}}}\nbodies:\n"
+        + "".join(body(name, shapes) for name, shapes in bodies.items())
+        + f"solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{extra}"
+    )
 
 
 def terrain(heights, size):
@@ -136,8 +143,20 @@ class Bench:
         self.arena.destroy()
 
 
-NAMES = ("count", "needed", "shape_a", "shape_b", "feature", "point", "normal", "gap", "core_a", "core_b", "radius_a",
-         "radius_b")  # fmt: skip
+NAMES = (
+    "count",
+    "needed",
+    "shape_a",
+    "shape_b",
+    "feature",
+    "point",
+    "normal",
+    "gap",
+    "core_a",
+    "core_b",
+    "radius_a",
+    "radius_b",
+)
 
 
 @ti.kernel
@@ -152,4 +171,3 @@ def random_poses(rng, n, n_shapes, spread):
     """[m, 1], (n, n_shapes, 7): positions within `spread`, any rotation."""
     quat = rot.unit(rng.normal(size=(n, n_shapes, 4)))
     return np.concatenate([rng.uniform(-spread, spread, size=(n, n_shapes, 3)), quat], axis=-1)
-

@@ -101,8 +101,13 @@ def pytest_fixture_setup(fixturedef, request):
     own = whole - _within.pop()
     if _within:
         _within[-1] += whole
-    _write(fixture=_key(fixturedef, getattr(request, "param_index", 0)), time=own, used=whole / wall,
-           kernels=_kernels(_taken[before:]), notes=sorted(touched))  # fmt: skip
+    _write(
+        fixture=_key(fixturedef, getattr(request, "param_index", 0)),
+        time=own,
+        used=whole / wall,
+        kernels=_kernels(_taken[before:]),
+        notes=sorted(touched),
+    )
     del _taken[before:]
 
 
@@ -120,8 +125,15 @@ def pytest_runtest_protocol(item, nextitem):
     for name, definitions in item._fixtureinfo.name2fixturedefs.items():
         if definitions[-1].scope != "function":
             used.append(_key(definitions[-1], callspec.indices.get(name, 0) if callspec else 0))
-    _write(test=item.nodeid, time=whole - _within[0], used=whole / wall, kernels=_kernels(_taken), fixtures=used,
-           notes=sorted(touched), is_marked=_is_marked(item))  # fmt: skip
+    _write(
+        test=item.nodeid,
+        time=whole - _within[0],
+        used=whole / wall,
+        kernels=_kernels(_taken),
+        fixtures=used,
+        notes=sorted(touched),
+        is_marked=_is_marked(item),
+    )
 
 
 def _is_marked(item) -> bool:
@@ -183,8 +195,10 @@ def savings(costs: dict[str, Cost]) -> dict[str, float]:
     for test, cost in costs.items():
         for key in cost.shared:
             users[key].add(test)
-    return {test: cost.own + sum(seconds for key, seconds in cost.shared.items() if users[key] == {test})
-            for test, cost in costs.items()}  # fmt: skip
+    return {
+        test: cost.own + sum(seconds for key, seconds in cost.shared.items() if users[key] == {test})
+        for test, cost in costs.items()
+    }
 
 
 def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
@@ -216,6 +230,7 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
         best = min(having, key=lambda test: (price(test) / len(costs[test].notes & missing), test))
         missing -= costs[best].notes
         take(best)
+
     def fill(groups: list[list[str]]) -> None:
         """Take one test of each group while there is time: first those whose part of what several groups share is least."""
         while groups:
@@ -262,8 +277,11 @@ def listing(costs: dict[str, Cost], taken: set[str]) -> str:
     for test in set(costs) - taken:
         path, _, name = (test if test.partition("[")[0] in kept else test.partition("[")[0]).partition("::")
         by_file[Path(path).stem].add(name)
-    lines = ['"""Tests of the tier `full` that their files do not mark, by file, as `costs.py --default` chooses them."""',
-             "", "FULL_CASES: dict[str, tuple[str, ...]] = {"]  # fmt: skip
+    lines = [
+        '"""Tests of the tier `full` that their files do not mark, by file, as `costs.py --default` chooses them."""',
+        "",
+        "FULL_CASES: dict[str, tuple[str, ...]] = {",
+    ]
     for file in sorted(by_file):
         lines += [f"    {file!r}: (", *(f"        {name!r}," for name in sorted(by_file[file])), "    ),"]
     return "\n".join([*lines, "}", ""])

@@ -17,8 +17,22 @@ PERIOD = 0.01  # [s] between the frames of number k and k + 1
 SCENE = "simcli: 1\nresolved: true\nname: tiny\nsolver: {type: generalized, dt: 0.001}\nrun: {duration: 0.11}\n"
 
 
-def write_run(path, which=range(12), n_worlds=3, change=None, channels=CHANNELS, scene=SCENE, dt=1e-3, select=None,
-              order=None, dtype="float64", events=(), status="done", device="cpu", seed=0):  # fmt: skip
+def write_run(
+    path,
+    which=range(12),
+    n_worlds=3,
+    change=None,
+    channels=CHANNELS,
+    scene=SCENE,
+    dt=1e-3,
+    select=None,
+    order=None,
+    dtype="float64",
+    events=(),
+    status="done",
+    device="cpu",
+    seed=0,
+):
     """Write some frames of the tiny model; frame k is at k PERIOD, whatever the step.
 
     Args:
@@ -55,8 +69,9 @@ def write_run(path, which=range(12), n_worlds=3, change=None, channels=CHANNELS,
         rows = {name: np.concatenate([part.columns[name] for part in parts]) for name in contacts.columns}
         contacts = ContactRows(np.concatenate([part.count for part in parts]), rows)
     source = collect_provenance([("tiny.yaml", scene)], scene, device, "float64", seed, argv=["test"])
-    recorder = Recorder(path, model, source, channels, len(kept), dtype=dtype, axes=axes, row_label=ROW_LABEL,
-                        process=RecorderHere())  # fmt: skip
+    recorder = Recorder(
+        path, model, source, channels, len(kept), dtype=dtype, axes=axes, row_label=ROW_LABEL, process=RecorderHere()
+    )
     recorder.put(FrameBlock(step, step * dt, columns, list(events), contacts))
     recorder.close(status)
     return path

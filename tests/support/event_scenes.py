@@ -52,23 +52,40 @@ events:
 # What an event changes, on every kind of force and joint at once. The state at the switch, run on in the scene as the
 # event leaves it, is the oracle.
 CHANGES = {
-    "joints.rail.drive.target": -0.6, "joints.rail.drive.stiffness": 80.0, "joints.rail.drive.damping": 0.5,
-    "joints.rail.damping": 1.3, "joints.wrist.damping": 0.5, "joints.wrist.armature": 0.05,
+    "joints.rail.drive.target": -0.6,
+    "joints.rail.drive.stiffness": 80.0,
+    "joints.rail.drive.damping": 0.5,
+    "joints.rail.damping": 1.3,
+    "joints.wrist.damping": 0.5,
+    "joints.wrist.armature": 0.05,
     "joints.shoulder.damping": [0.1, 0.2, 0.3],
-    "forces.cord.stiffness": 15.0, "forces.cord.damping": 2.0, "forces.cord.rest_length": 0.4, "forces.cord.slack": True,
-    "forces.push.force": [4.0, -1.0, 0.5], "forces.push.torque[2]": 0.4, "forces.push.at": [0.0, 0.1, 0.05],
-    "forces.spin.value": -0.9, "world.gravity": [0.1, 2.0, -3.0],
-    "forces.coil.stiffness": 12.0, "forces.coil.rest_angle": 0.4,
-    "signals.wave.sine.frequency": 3.0, "signals.hops.table.value[2]": 5.0,
-}  # fmt: skip
-WIRED = MIXED.replace("simcli: 1\n", "").replace(
-    "forces:\n", "forces:\n  coil: {type: torsion, joint: rail, stiffness: 5, damping: 0.2, rest_angle: 0.1}\n"
-    "  wag: {type: torque, joint: wrist, value: $wave}\n"
-    "  hop: {type: wrench, body: hand, force: [0, $hops, 0], frame: body}\n") + """
+    "forces.cord.stiffness": 15.0,
+    "forces.cord.damping": 2.0,
+    "forces.cord.rest_length": 0.4,
+    "forces.cord.slack": True,
+    "forces.push.force": [4.0, -1.0, 0.5],
+    "forces.push.torque[2]": 0.4,
+    "forces.push.at": [0.0, 0.1, 0.05],
+    "forces.spin.value": -0.9,
+    "world.gravity": [0.1, 2.0, -3.0],
+    "forces.coil.stiffness": 12.0,
+    "forces.coil.rest_angle": 0.4,
+    "signals.wave.sine.frequency": 3.0,
+    "signals.hops.table.value[2]": 5.0,
+}
+WIRED = (
+    MIXED.replace("simcli: 1\n", "").replace(
+        "forces:\n",
+        "forces:\n  coil: {type: torsion, joint: rail, stiffness: 5, damping: 0.2, rest_angle: 0.1}\n"
+        "  wag: {type: torque, joint: wrist, value: $wave}\n"
+        "  hop: {type: wrench, body: hand, force: [0, $hops, 0], frame: body}\n",
+    )
+    + """
 signals:
   wave: {sine: {amplitude: 2, frequency: 5}}
   hops: {table: {time: [0, 0.02, 0.045], value: [1, -3, 2]}}
-"""  # fmt: skip
+"""
+)
 
 
 def with_event(text, changes, at):

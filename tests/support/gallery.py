@@ -15,8 +15,11 @@ ROOT = DOCS.parents[1]
 PAGE = DOCS / "gallery.md"
 VIVID, PALE = 128, 128  # colours of a picture in the manual: of bodies, which are few pixels, and of what is around
 CHROMA = 14  # of 255, between them
-_ENTRY = re.compile(r"^## (?P<title>.+?)\n\n!\[(?P<alt>.*?)\]\((?P<file>.*?)\)\n\n(?P<text>.+?)\n\n"
-                    r"```console\n(?P<code>.+?)```", re.MULTILINE | re.DOTALL)  # fmt: skip
+_ENTRY = re.compile(
+    r"^## (?P<title>.+?)\n\n!\[(?P<alt>.*?)\]\((?P<file>.*?)\)\n\n(?P<text>.+?)\n\n"
+    r"```console\n(?P<code>.+?)```",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)

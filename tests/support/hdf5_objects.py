@@ -11,8 +11,18 @@ CONTINUATION = 0x10
 DATATYPE = 0x03
 # Message: the newest version that HDF5 1.10 knows.
 NEWEST = {0x01: 2, DATATYPE: 3, 0x02: 0, 0x05: 3, 0x06: 1, 0x08: 4, 0x0A: 0, 0x0B: 2, 0x0C: 3, 0x15: 0}
-NAMES = {0x01: "dataspace", DATATYPE: "datatype", 0x02: "link info", 0x05: "fill value", 0x06: "link", 0x08: "layout",
-         0x0A: "group info", 0x0B: "filters", 0x0C: "attribute", 0x15: "attribute info"}  # fmt: skip
+NAMES = {
+    0x01: "dataspace",
+    DATATYPE: "datatype",
+    0x02: "link info",
+    0x05: "fill value",
+    0x06: "link",
+    0x08: "layout",
+    0x0A: "group info",
+    0x0B: "filters",
+    0x0C: "attribute",
+    0x15: "attribute info",
+}
 
 
 def headers(data):

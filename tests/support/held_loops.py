@@ -14,13 +14,20 @@ from support.device import live_device
 from support.forward import Runner
 from support.scenes import scene
 
-SOLVERS = {get_args(spec.model_fields["type"].annotation)[0]: spec
-           for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)}  # fmt: skip
-RUNS = [(solver, integrator) for solver, spec in SOLVERS.items()
-        for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+SOLVERS = {
+    get_args(spec.model_fields["type"].annotation)[0]: spec
+    for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+}
+RUNS = [
+    (solver, integrator)
+    for solver, spec in SOLVERS.items()
+    for integrator in get_args(spec.model_fields["integrator"].annotation)
+    if integrator != "auto"
+]
 QUICK = (("generalized", "implicit"), ("natural", "generalized_alpha"))
 every_run = pytest.mark.parametrize(
-    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS])
+    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS]
+)
 TIGHT = {"natural": ", tolerance: 1e-15", "affine": ", tolerance: 1e-12"}  # of iterations that would stop at a small jump
 MASS, STIFFNESS, DAMPING = 2.0, 20.0, 3.0
 START = np.array([0.3, 0.1])
@@ -70,6 +77,7 @@ def first_order_step(h):
     def step(x, u):
         v = x[1] + h * u / MASS
         return np.array([x[0] + h * v, v])
+
     return step
 
 
@@ -96,8 +104,6 @@ def bdf2_loop(h, n, law=law):
 
 
 ORACLE = {"semi_implicit": first_order_step, "bdf1": first_order_step}
-
-
 
 
 def loop_of(integrator, h, n, law=law):

@@ -108,8 +108,10 @@ def speeds(given, velocity, rows, contacts):
 def diagonals(given):
     """J M^-1 J^T of rows, and of each direction of contacts."""
     inverse = np.linalg.inv(given.M)
-    return (np.einsum("ra,ab,rb->r", given.rows, inverse, given.rows),
-            np.einsum("cia,ab,cib->ci", given.contacts, inverse, given.contacts))
+    return (
+        np.einsum("ra,ab,rb->r", given.rows, inverse, given.rows),
+        np.einsum("cia,ab,cib->ci", given.contacts, inverse, given.contacts),
+    )
 
 
 def natural_map(given, velocity, rows, contacts):

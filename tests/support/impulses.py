@@ -108,8 +108,12 @@ class Bench:
         self.arena.launch(self.run, rounds)
         p, names = self.problem, ("residual", "proximal", "iterations", "admm_iterations", "status")
         scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in names}
-        return Found(rows=np.array(p.rows.impulse.read()[..., 0]), contacts=np.array(p.contacts.impulse.read()),
-                     velocity=np.array(p.velocity.read()[..., 0]), **scalars)
+        return Found(
+            rows=np.array(p.rows.impulse.read()[..., 0]),
+            contacts=np.array(p.contacts.impulse.read()),
+            velocity=np.array(p.velocity.read()[..., 0]),
+            **scalars,
+        )
 
     def load(self, worlds):
         p, (n, m, k) = self.problem, self.sizes
@@ -126,8 +130,10 @@ class Bench:
         p.kappa.write(np.array([[one.kappa] for one in worlds]))
         p.stated.write(np.full((1, 1, 1), k))
         nan = np.nan  # rows that are off are never read
-        for side, names, tail in ((p.rows, ("rows", "bias", "compliance", "start_rows"), ()),
-                                  (p.contacts, ("contacts", "contact_bias", "contact_compliance", "start"), (3,))):
+        for side, names, tail in (
+            (p.rows, ("rows", "bias", "compliance", "start_rows"), ()),
+            (p.contacts, ("contacts", "contact_bias", "contact_compliance", "start"), (3,)),
+        ):
             count = side.count
             jacobians = [np.moveaxis(getattr(one, names[0]), -1, 1) for one in worlds]
             on = np.stack([np.arange(count) < len(j) for j in jacobians])
@@ -140,12 +146,14 @@ class Bench:
                     side.length.write(np.full((1, count, 1), len(threes)))
                     side.columns.write(np.tile(np.resize(threes, side.n), count)[None, :, None])
             for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
-                slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
-                           .reshape(len(worlds), count, slot.width))
+                slot.write(
+                    np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds]).reshape(
+                        len(worlds), count, slot.width
+                    )
+                )
         for slot, name, count in ((p.lower, "lower", m), (p.upper, "upper", m), (p.friction, "mu", k)):
             slot.write(np.stack([padded(getattr(one, name), (count,), nan) for one in worlds])[..., None])
         p.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))
-
 
     def load_large(self, worlds, M):
         """Masses of bodies, rows that may see everything, and contacts of two bodies at most."""

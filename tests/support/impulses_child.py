@@ -18,7 +18,8 @@ if __name__ == "__main__":
     cold = bench.solve(piles, rounds=6)
     noise = [np.random.default_rng(seed).normal(size=30) * 1e-3 for seed in range(count)]
     impulses = cold.contacts[:, :20]
-    warm = bench.solve([replace(one, start=x, centre=x, free=one.free + v)
-                        for one, x, v in zip(piles, impulses, noise, strict=True)])  # fmt: skip
+    warm = bench.solve(
+        [replace(one, start=x, centre=x, free=one.free + v) for one, x, v in zip(piles, impulses, noise, strict=True)]
+    )
     out = {f"{name}_{key}": value for name, found in (("cold", cold), ("warm", warm)) for key, value in vars(found).items()}
     np.savez(sys.argv[4], **out)

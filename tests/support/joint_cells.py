@@ -73,13 +73,25 @@ def fields():
         Field("limit.damping", {**UP, "limit": soft}, {**UP, "limit": {**soft, "damping": 90.0}}),
         Field("limit.damping of a hard one", {"limit": NARROW}, {"limit": {**NARROW, "damping": 90.0}}),
         Field("limit.strength", {}, {"limit": {**NARROW, "strength": 50.0}}),
-    ]  # fmt: skip
+    ]
     values = {
-        "damping": 2.0, "friction": 0.5, "armature": 3.0, "compliance": 1e-3, "enabled": False,
-        "mimic": {"joint": "leader"}, "motion.position": "$wave", "motion.velocity": 1.0, "init_angle": 0.1, "q": 0.2,
-        "qd": 0.7, "strength_ratio": 1.0, "driving": {"aim_angle": 0.5, "is_constrained": True},
-        "effort": 3.0, "effort.signal": "$wave", "torsion": 40.0,
-    }  # fmt: skip
+        "damping": 2.0,
+        "friction": 0.5,
+        "armature": 3.0,
+        "compliance": 1e-3,
+        "enabled": False,
+        "mimic": {"joint": "leader"},
+        "motion.position": "$wave",
+        "motion.velocity": 1.0,
+        "init_angle": 0.1,
+        "q": 0.2,
+        "qd": 0.7,
+        "strength_ratio": 1.0,
+        "driving": {"aim_angle": 0.5, "is_constrained": True},
+        "effort": 3.0,
+        "effort.signal": "$wave",
+        "torsion": 40.0,
+    }
     plain = [Field("velocity_limit", UP, {**UP, "velocity_limit": 0.31})]
     for name, value in values.items():
         key, *below = name.split(".")
@@ -143,8 +155,13 @@ class Scene:
     def keys(self, kind, name, keys, outside):
         """All keys of a joint."""
         n = len(dofs.TYPES[kind]) if kind != "d6" else 2
-        joint = {"type": kind, "parent": "world", "child": name, **({"axis": AXIS[kind]} if kind in AXIS else {}),
-                 **NEEDS.get(kind, {})}  # fmt: skip
+        joint = {
+            "type": kind,
+            "parent": "world",
+            "child": name,
+            **({"axis": AXIS[kind]} if kind in AXIS else {}),
+            **NEEDS.get(kind, {}),
+        }
         if kind == "distance":  # it takes no drive: its weight brings it to a bound
             if keys.get("drive") in (UP["drive"], DOWN["drive"]):
                 joint["parent_frame"] = {"xyz": [0, 0, 1.0 if keys["drive"] == UP["drive"] else -1.0]}
@@ -173,12 +190,20 @@ class Scene:
 
     def text(self, solver):
         """The scene as text."""
-        return json.dumps({
-            "simcli": 1, "world": {"gravity": [0.7, -0.4, -9.81]}, "bodies": self.bodies, "joints": self.joints,
-            "forces": self.forces,
-            "signals": {"wave": {"sine": {"amplitude": 0.3, "frequency": 2.0}}},
-            "solver": {"type": solver, "dt": 1e-3}, "run": {"duration": 0.06}, "output": {"every": 0.06},
-        }, separators=(",\n", ": "))  # fmt: skip
+        return json.dumps(
+            {
+                "simcli": 1,
+                "world": {"gravity": [0.7, -0.4, -9.81]},
+                "bodies": self.bodies,
+                "joints": self.joints,
+                "forces": self.forces,
+                "signals": {"wave": {"sine": {"amplitude": 0.3, "frequency": 2.0}}},
+                "solver": {"type": solver, "dt": 1e-3},
+                "run": {"duration": 0.06},
+                "output": {"every": 0.06},
+            },
+            separators=(",\n", ": "),
+        )
 
 
 def build(skip=frozenset()):

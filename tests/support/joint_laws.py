@@ -124,9 +124,20 @@ SMOOTH_LAWS = {
 STILL = {"position": 0.0}  # of the dofs of a ball that a motion turns about one axis
 PER_DOF = ("limit", "drive", "damping", "friction", "armature", "velocity_limit")
 # Where a joint lets a body not go: a direction of a force and one of a torque.
-HELD = {"revolute": (X, X), "prismatic": (Y, X), "ball": (X, None), "d6": (Y, X), "universal": (X, X), "cylindrical": (Y, Y),
-        "planar": (Z, X), "screw": (X, X), "fixed": (X, Y), "distance": (Z, None), "point_on_line": (X, None),
-        "point_on_plane": (Z, None)}  # fmt: skip
+HELD = {
+    "revolute": (X, X),
+    "prismatic": (Y, X),
+    "ball": (X, None),
+    "d6": (Y, X),
+    "universal": (X, X),
+    "cylindrical": (Y, Y),
+    "planar": (Z, X),
+    "screw": (X, X),
+    "fixed": (X, Y),
+    "distance": (Z, None),
+    "point_on_line": (X, None),
+    "point_on_plane": (Z, None),
+}
 PUSH, TWIST = 3.0, 1.5  # [N], [N m]
 
 
@@ -171,8 +182,9 @@ class Forest:
         if place == "loop":
             joint["loop"] = True
             if law.field != "motion":  # which says the velocity itself
-                self.bodies[name]["velocity"] = {k: [scaled("kick", x) for x in v]
-                                                 for k, v in zip(("linear", "angular"), start, strict=True)}  # fmt: skip
+                self.bodies[name]["velocity"] = {
+                    k: [scaled("kick", x) for x in v] for k, v in zip(("linear", "angular"), start, strict=True)
+                }
         elif law.start:
             rates = [0.0] * KINDS[kind].n
             for dof in KINDS[kind].dofs:
@@ -211,9 +223,12 @@ class Forest:
         """A second body whose joint follows. Outside the tree the first is held where it is."""
         self.bodies[f"{name}_after"] = {key: value for key, value in self.bodies[name].items() if key != "velocity"}
         self.joints[f"{name}_after"] = {
-            "type": kind, "parent": "world", "child": f"{name}_after", **KINDS[kind].keys,
+            "type": kind,
+            "parent": "world",
+            "child": f"{name}_after",
+            **KINDS[kind].keys,
             "mimic": {"joint": name, "ratio": RATIO, "offset": OFFSET},
-        }  # fmt: skip
+        }
         if place == "tree":
             self.joints[f"{name}_after"]["q"] = [OFFSET] * KINDS[kind].n
             return
@@ -223,15 +238,22 @@ class Forest:
     def add_held(self, name, law, kind):
         """A body on dampers that a loop joint holds, or would hold if it were on, against a force and a torque."""
         damped = [2 * np.sqrt(MASS / COMPLIANCE)] * 3 + [2 * np.sqrt(SPIN / COMPLIANCE)] * 3
-        self.joints[f"{name}_carrier"] = {"type": "free", "parent": "world", "child": name,
-                                          "damping": damped if law.field == "compliance" else 0}  # fmt: skip
+        self.joints[f"{name}_carrier"] = {
+            "type": "free",
+            "parent": "world",
+            "child": name,
+            "damping": damped if law.field == "compliance" else 0,
+        }
         keys = KINDS[kind].keys | ({"length": 1} if kind == "distance" else {})
         self.joints[name] = {"type": kind, "parent": "world", "child": name, "loop": True, **keys, **law.keys(1.0)}
         along, about = HELD[kind]
         self.forces[f"{name}_push"] = {"type": "wrench", "body": name, "force": [scaled("load", PUSH * x) for x in along]}
         if about:
-            self.forces[f"{name}_twist"] = {"type": "wrench", "body": name,
-                                            "torque": [scaled("load", TWIST * x) for x in about]}  # fmt: skip
+            self.forces[f"{name}_twist"] = {
+                "type": "wrench",
+                "body": name,
+                "torque": [scaled("load", TWIST * x) for x in about],
+            }
 
 
 def scaled(name, value):
@@ -247,19 +269,29 @@ def forest(supported, places=("tree", "loop"), without=(), laws=LAWS):
                 if kind not in without:
                     out.add(name, law, kind, place)
     out.bodies["cart"] = {"mass": 10, "inertia": {"diag": [1, 1, 1]}}
-    out.joints["rail"] = {"type": "prismatic", "parent": "world", "child": "cart", "axis": X,
-                          "drive": {"mode": "position", "target": 1, "stiffness": 500, "damping": 50}}  # fmt: skip
+    out.joints["rail"] = {
+        "type": "prismatic",
+        "parent": "world",
+        "child": "cart",
+        "axis": X,
+        "drive": {"mode": "position", "target": 1, "stiffness": 500, "damping": 50},
+    }
     return out
 
 
 def write(path, built):
     amplitude, frequency = WAVE
     scene = {
-        "simcli": 1, "params": {"load": 1.0, "kick": 1.0}, "world": {"gravity": [0, 0, 0]}, "bodies": built.bodies,
-        "joints": built.joints, "forces": built.forces,
+        "simcli": 1,
+        "params": {"load": 1.0, "kick": 1.0},
+        "world": {"gravity": [0, 0, 0]},
+        "bodies": built.bodies,
+        "joints": built.joints,
+        "forces": built.forces,
         "signals": {"wave": {"sine": {"amplitude": amplitude, "frequency": frequency}}},
-        "solver": {"type": "generalized"}, "output": {"channels": ["state", "energy", "reactions"]},
-    }  # fmt: skip
+        "solver": {"type": "generalized"},
+        "output": {"channels": ["state", "energy", "reactions"]},
+    }
     path.write_text(json.dumps(scene, indent=1))
     return path
 

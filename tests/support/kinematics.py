@@ -1,6 +1,5 @@
 """Bars that tests of `simcli fk|ik|id|mass-matrix|jacobian` share, and a command that must succeed."""
 
-
 import numpy as np
 
 from simcli.errors import Exit

@@ -21,16 +21,16 @@ def fair():
         place = [0.1 * k + 0.05, 0, 0.24 - 0.05 * k]
         bodies[f"link{k}"] = {"mass": 0.2, "inertia": {"diag": [1e-3] * 3}, "pose": {"xyz": place}}
         joints[f"ball{k}"] = {"type": "ball", "parent": f"link{k - 1}" if k else "world", "child": f"link{k}",
-                              "at": [0.1 * k, 0, 0.26 - 0.05 * k]}  # fmt: skip
+                              "at": [0.1 * k, 0, 0.26 - 0.05 * k]}
     bodies["link3"] |= {"mass": 5.0, "inertia": {"diag": [1e-2] * 3}, "shapes": {"s": ball}}
     for k, x in enumerate((1.0, 1.2)):
         bodies[f"arm{k}"] = {"mass": 1.0, "inertia": {"diag": [1e-2] * 3}, "pose": {"xyz": [x + 0.1, 0, 0.5]}, "shapes": {
-            "s": {**ball, "pose": {"xyz": [0.1, 0, 0]}}}}  # fmt: skip
+            "s": {**ball, "pose": {"xyz": [0.1, 0, 0]}}}}
     hinge = {"type": "revolute", "axis": [0, 1, 0]}
     joints["shoulder"] = {**hinge, "parent": "world", "child": "arm0", "at": [1.0, 0, 0.5], "friction": 0.2, "qd": 0.5,
                           "drive": {"mode": "position", "target": 0.6, "stiffness": 40, "damping": 2, "effort_limit": 9}}
     joints["elbow"] = {**hinge, "parent": "arm0", "child": "arm1", "at": [1.2, 0, 0.5], "damping": 0.3, "limit": [-0.3, 0.3],
-                       "drive": {"mode": "position", "target": 0.2, "stiffness": 5, "damping": 0.1}}  # fmt: skip
+                       "drive": {"mode": "position", "target": 0.2, "stiffness": 5, "damping": 0.1}}
     bodies["wheel"] = {"mass": 1.0, "inertia": {"diag": [1e-2] * 3}, "pose": {"xyz": [1.0, 0.3, 0.5]}}
     joints["axle"] = {**hinge, "parent": "world", "child": "wheel", "at": [1.0, 0.3, 0.5],
                       "mimic": {"joint": "shoulder", "ratio": 2.0}}
@@ -49,7 +49,7 @@ def fair():
                         "kinematic": True, "motion": {"linear": [1.0, 0, 0]}}
     material = {"friction": 0.5, "friction_static": 0.6, "rolling_friction": 2e-3, "torsional_friction": 1e-3}
     return {**ROUGH, "materials": {"m": material}, "bodies": bodies, "joints": joints,
-            "output": {"channels": ["state", "energy", "contacts", "reactions"]}}  # fmt: skip
+            "output": {"channels": ["state", "energy", "contacts", "reactions"]}}
 
 
 def heap(side, layers, shape, seed=0):
@@ -77,5 +77,5 @@ def brick_wall(across, rows):
             places = [(0.25, 0.5), *((k + 1.0, 1.0) for k in range(across - 1)), (across - 0.25, 0.5)]
         for x, share in places:
             bodies[f"b{len(bodies)}"] = {"pose": {"xyz": [length * x, 0, height * (row + 0.5)]}, "shapes": {
-                "s": {"type": "box", "size": [length * share, *BRICK[1:]]}}}  # fmt: skip
+                "s": {"type": "box", "size": [length * share, *BRICK[1:]]}}}
     return {**ROUGH, "materials": {"m": {"friction": 0.5, "density": 1000}}, "bodies": bodies}

@@ -11,8 +11,9 @@ from simcli.model.tables.model import DriveMode, LinkKind, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
-BOUNDED = tuple(name for name, entry in CATALOGUE.items()
-                if entry.kind in KINDS_ALONG_ROWS and name not in (*RIBLE_ENTRIES, "fixed"))  # fmt: skip
+BOUNDED = tuple(
+    name for name, entry in CATALOGUE.items() if entry.kind in KINDS_ALONG_ROWS and name not in (*RIBLE_ENTRIES, "fixed")
+)
 LAWFUL_TYPES = ("fixed", *BOUNDED)
 ROUNDS = 3  # for velocities of the middle of a step that turns links far
 REPEATS = 60  # each better by the turn in a step
@@ -53,8 +54,10 @@ def add_laws(rng, joint, n_worlds):
 
 def lawful_forest(rng, sizes, n_worlds) -> Model:
     """Random trees side by side, chains and branching ones, with laws on every joint but a floating base's."""
-    trees = [random_mechanism(rng, size, LAWFUL_TYPES if k % 2 else SCALAR_TYPES, k % 3 == 0, k % 2 == 1, n_worlds)
-             for k, size in enumerate(sizes)]  # fmt: skip
+    trees = [
+        random_mechanism(rng, size, LAWFUL_TYPES if k % 2 else SCALAR_TYPES, k % 3 == 0, k % 2 == 1, n_worlds)
+        for k, size in enumerate(sizes)
+    ]
     forest = plant(trees, n_worlds)
     for joint in forest.joints:
         scatter(rng, joint, n_worlds)

@@ -43,23 +43,39 @@ def smooth_scene(seed: int) -> dict:
     bodies, joints, parent = {}, {}, "world"
     if draw.says(0.6):
         parent = "led"
-        bodies["led"] = {"kinematic": True, "mass": 1.0, "com": draw.vector(0.2), "inertia": {"diag": [0.1, 0.15, 0.2]},
-                         "motion": {"linear": ["$s1", 0.0, draw.number(-0.5, 0.5)],
-                                    "angular": [draw.number(-1, 1), "$s2", draw.number(-1, 1)]}}  # fmt: skip
+        bodies["led"] = {
+            "kinematic": True,
+            "mass": 1.0,
+            "com": draw.vector(0.2),
+            "inertia": {"diag": [0.1, 0.15, 0.2]},
+            "motion": {
+                "linear": ["$s1", 0.0, draw.number(-0.5, 0.5)],
+                "angular": [draw.number(-1, 1), "$s2", draw.number(-1, 1)],
+            },
+        }
     root = parent
     for k in range(N_BODIES):
-        bodies[f"b{k}"] = {"pose": {"xyz": [APART * k, 0.0, 0.0]}, "mass": draw.number(0.5, 2),
-                           "com": [draw.number(0.1, 0.4), draw.number(-0.2, 0.2), draw.number(-0.2, 0.2)],
-                           "inertia": {"diag": [draw.number(0.06, 0.08) for _ in range(3)]}}  # fmt: skip
+        bodies[f"b{k}"] = {
+            "pose": {"xyz": [APART * k, 0.0, 0.0]},
+            "mass": draw.number(0.5, 2),
+            "com": [draw.number(0.1, 0.4), draw.number(-0.2, 0.2), draw.number(-0.2, 0.2)],
+            "inertia": {"diag": [draw.number(0.06, 0.08) for _ in range(3)]},
+        }
         joints[f"j{k}"] = {"parent": parent, "child": f"b{k}", "at": [APART * k, 0.0, 0.0], **_joint(draw, k)}
         parent = f"b{k}" if k != 1 or draw.says(0.7) else root
     _gear(draw, joints)
     _close(draw, joints, root)
     sines = {"s1": (draw.number(0.5, 2), 1.0), "s2": (draw.number(0.5, 2), 2.0), "way": (0.4, 1.5)}
-    signals = {name: {"sine": {"amplitude": size, "frequency": rate, "phase": draw.number(0, 3)}}
-               for name, (size, rate) in sines.items()}  # fmt: skip
-    return {"bodies": bodies, "joints": joints, "forces": _forces(draw, "led" if "led" in bodies else None, joints),
-            "signals": signals}  # fmt: skip
+    signals = {
+        name: {"sine": {"amplitude": size, "frequency": rate, "phase": draw.number(0, 3)}}
+        for name, (size, rate) in sines.items()
+    }
+    return {
+        "bodies": bodies,
+        "joints": joints,
+        "forces": _forces(draw, "led" if "led" in bodies else None, joints),
+        "signals": signals,
+    }
 
 
 def _joint(draw: Draw, k: int) -> dict:
@@ -82,8 +98,9 @@ def _joint(draw: Draw, k: int) -> dict:
         joint |= {"motion": {"position": "$way"}}
         joint.pop("qd")
     elif which == 1 and n == 1:
-        joint |= {"drive": {"mode": "position", "target": "$way", "stiffness": draw.number(5, 30),
-                            "damping": draw.number(0.1, 1)}}  # fmt: skip
+        joint |= {
+            "drive": {"mode": "position", "target": "$way", "stiffness": draw.number(5, 30), "damping": draw.number(0.1, 1)}
+        }
     elif which == 2:
         joint |= {"damping": _each(n, lambda: draw.number(0.1, 0.8))}
     elif which == 3 and n == 1:
@@ -123,18 +140,43 @@ def _gear(draw: Draw, joints: dict) -> None:
 def _forces(draw: Draw, led: str | None, joints: dict) -> dict:
     forces = {}
     if draw.says(0.4):
-        forces["cord"] = {"type": "spring", "a": {"world": [1.0, 1.0, 1.0]}, "b": {"body": "b2", "at": [0.2, 0.0, 0.0]},
-                          "stiffness": draw.number(5, 40), "rest_length": 1.0, "damping": draw.number(0, 1)}  # fmt: skip
+        forces["cord"] = {
+            "type": "spring",
+            "a": {"world": [1.0, 1.0, 1.0]},
+            "b": {"body": "b2", "at": [0.2, 0.0, 0.0]},
+            "stiffness": draw.number(5, 40),
+            "rest_length": 1.0,
+            "damping": draw.number(0, 1),
+        }
     if draw.says(0.4):
-        forces["over"] = {"type": "spring", "a": {"world": [1.0, -1.0, 0.5]}, "b": {"body": "b3", "at": [0.2, 0.0, 0.0]},
-                          "through": [{"body": "b1", "at": [0.1, -0.2, 0.1]}], "stiffness": draw.number(5, 20),
-                          "rest_length": 0.8, "damping": draw.number(0, 1), "slack": draw.says(0.5)}  # fmt: skip
+        forces["over"] = {
+            "type": "spring",
+            "a": {"world": [1.0, -1.0, 0.5]},
+            "b": {"body": "b3", "at": [0.2, 0.0, 0.0]},
+            "through": [{"body": "b1", "at": [0.1, -0.2, 0.1]}],
+            "stiffness": draw.number(5, 20),
+            "rest_length": 0.8,
+            "damping": draw.number(0, 1),
+            "slack": draw.says(0.5),
+        }
     if draw.says(0.3):
-        forces["push"] = {"type": "wrench", "body": "b1", "force": ["$s1", 1.0, 0.0], "torque": [0.0, "$s2", 0.2],
-                          "at": [0.1, 0.0, 0.1], "frame": draw.one_of(("world", "body"))}  # fmt: skip
+        forces["push"] = {
+            "type": "wrench",
+            "body": "b1",
+            "force": ["$s1", 1.0, 0.0],
+            "torque": [0.0, "$s2", 0.2],
+            "at": [0.1, 0.0, 0.1],
+            "frame": draw.one_of(("world", "body")),
+        }
     if draw.says(0.3):
-        forces["air"] = {"type": "drag", "body": "b2", "damping": 0.2, "quadratic": 0.3, "angular_damping": 0.1,
-                         "wind": [1.0, 1.0, 0.0]}  # fmt: skip
+        forces["air"] = {
+            "type": "drag",
+            "body": "b2",
+            "damping": 0.2,
+            "quadratic": 0.3,
+            "angular_damping": 0.1,
+            "wind": [1.0, 1.0, 0.0],
+        }
     if led and draw.says(0.5):
         forces["stay"] = {
             "type": "spring",
@@ -146,9 +188,15 @@ def _forces(draw: Draw, led: str | None, joints: dict) -> dict:
         }
     if draw.says(0.3):
         end = {"body": led, "at": [2.0, 0.0, 0.0]} if led else {"world": [2.0, 0.0, 0.0]}
-        forces["mount"] = {"type": "bushing", "a": end, "b": {"body": "b3", "at": [0.0, 0.1, 0.0]},
-                           "stiffness": [9.0, 6.0, 4.0], "damping": 0.3,
-                           "angular_stiffness": [0.5, 0.3, 0.2], "angular_damping": 0.02}  # fmt: skip
+        forces["mount"] = {
+            "type": "bushing",
+            "a": end,
+            "b": {"body": "b3", "at": [0.0, 0.1, 0.0]},
+            "stiffness": [9.0, 6.0, 4.0],
+            "damping": 0.3,
+            "angular_stiffness": [0.5, 0.3, 0.2],
+            "angular_damping": 0.02,
+        }
     if draw.says(0.3):
         forces["motor"] = {"type": "torque", "joint": "j0", "value": "$s2"}
     single = [name for name, joint in joints.items() if N_RATES[joint["type"]] == 1 and name != "loop"]
@@ -190,9 +238,14 @@ def with_contact(made: dict, seed: int) -> dict:
             shape.pop("radius")
         out["bodies"][f"b{k}"]["shapes"] = {"s": shape}
     velocity = {"linear": draw.vector(1), "angular": draw.vector(5)}
-    out["bodies"]["ball"] = {"pose": {"xyz": [0.0, 2.0, 0.05]}, "velocity": velocity, "mass": 1.0,
-                             "inertia": {"diag": [0.01, 0.02, 0.03]}, "com": [0.0, 0.0, 0.02],
-                             "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "m"}}}  # fmt: skip
+    out["bodies"]["ball"] = {
+        "pose": {"xyz": [0.0, 2.0, 0.05]},
+        "velocity": velocity,
+        "mass": 1.0,
+        "inertia": {"diag": [0.01, 0.02, 0.03]},
+        "com": [0.0, 0.0, 0.02],
+        "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "m"}},
+    }
     return out
 
 

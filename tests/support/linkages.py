@@ -48,8 +48,16 @@ def four_bar_of(prefix, lengths, drawn, side, R=None, loop="c", at=(0, 0, 0), **
     crank, coupler, rocker = (f"{prefix}_{name}" for name in ("crank", "coupler", "rocker"))
     bodies = {crank: body_at((A + B) / 2), coupler: body_at((B + C) / 2), rocker: body_at((C + D) / 2)}
     ends = {"a": ("world", crank, A), "b": (crank, coupler, B), "d": ("world", rocker, D), "c": (coupler, rocker, C)}
-    joints = {f"{prefix}_{name}": {"type": "revolute", "parent": parent, "child": child, "at": place.tolist(),
-                                   "axis": (R @ [0, 1, 0]).tolist()} for name, (parent, child, place) in ends.items()}
+    joints = {
+        f"{prefix}_{name}": {
+            "type": "revolute",
+            "parent": parent,
+            "child": child,
+            "at": place.tolist(),
+            "axis": (R @ [0, 1, 0]).tolist(),
+        }
+        for name, (parent, child, place) in ends.items()
+    }
     joints[f"{prefix}_{loop}"]["loop"] = True
     joints[f"{prefix}_a"] |= first
     return bodies, joints
@@ -63,16 +71,25 @@ def slider_crank_of(prefix, crank, rod, drawn, R=None, at=(0, 0, 0)):
     link, bar, slider = (f"{prefix}_{name}" for name in ("crank", "rod", "slider"))
     bodies = {link: body_at((A + B) / 2), bar: body_at((B + C) / 2), slider: body_at(C)}
     hinge = {"type": "revolute", "axis": (R @ [0, 1, 0]).tolist()}
-    joints = {f"{prefix}_a": hinge | {"parent": "world", "child": link, "at": A.tolist()},
-              f"{prefix}_b": hinge | {"parent": link, "child": bar, "at": B.tolist()},
-              f"{prefix}_d": {"type": "prismatic", "parent": "world", "child": slider, "at": C.tolist(),
-                              "axis": (R @ [1, 0, 0]).tolist()},
-              f"{prefix}_c": hinge | {"parent": bar, "child": slider, "at": C.tolist(), "loop": True}}  # fmt: skip
+    joints = {
+        f"{prefix}_a": hinge | {"parent": "world", "child": link, "at": A.tolist()},
+        f"{prefix}_b": hinge | {"parent": link, "child": bar, "at": B.tolist()},
+        f"{prefix}_d": {
+            "type": "prismatic",
+            "parent": "world",
+            "child": slider,
+            "at": C.tolist(),
+            "axis": (R @ [1, 0, 0]).tolist(),
+        },
+        f"{prefix}_c": hinge | {"parent": bar, "child": slider, "at": C.tolist(), "loop": True},
+    }
     return bodies, joints
 
 
 def slide_of(crank, rod, drawn, turn):
     """[m] of the slide on the branch with the slider ahead of the crank, from where it is drawn."""
+
     def ahead(angle):
         return crank * np.cos(angle) + np.sqrt(rod**2 - (crank * np.sin(angle)) ** 2)
+
     return ahead(drawn + turn) - ahead(drawn)

@@ -41,9 +41,14 @@ def run_many(commands, folder, **changes):
     """
     words = [[str(word) for word in command] for command in commands]
     child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder)], input=json.dumps(words), text=True, capture_output=True,
-        cwd=folder, env=environment(**changes), timeout=TIMEOUT,
-    )  # fmt: skip
+        [sys.executable, "-c", CHILD, str(folder)],
+        input=json.dumps(words),
+        text=True,
+        capture_output=True,
+        cwd=folder,
+        env=environment(**changes),
+        timeout=TIMEOUT,
+    )
     results = []
     for number in range(len(words)):
         log, code = folder / f"{number}.log", folder / f"{number}.code"

@@ -30,9 +30,20 @@ def quantity(run, spec) -> np.ndarray:
 def turned_back(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Vectors in the axes of a body: R^T v."""
     x, y, z, w = np.moveaxis(q, -1, 0)
-    R = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), 2 * (x * y + z * w),
-                  1 - 2 * (x * x + z * z), 2 * (y * z - x * w), 2 * (x * z - y * w), 2 * (y * z + x * w),
-                  1 - 2 * (x * x + y * y)], -1).reshape(*q.shape[:-1], 3, 3)  # fmt: skip
+    R = np.stack(
+        [
+            1 - 2 * (y * y + z * z),
+            2 * (x * y - z * w),
+            2 * (x * z + y * w),
+            2 * (x * y + z * w),
+            1 - 2 * (x * x + z * z),
+            2 * (y * z - x * w),
+            2 * (x * z - y * w),
+            2 * (y * z + x * w),
+            1 - 2 * (x * x + y * y),
+        ],
+        -1,
+    ).reshape(*q.shape[:-1], 3, 3)
     return np.einsum("fwji,fwnj->fwni", R, v)
 
 
@@ -53,10 +64,13 @@ def reduced(spec, t: np.ndarray, x: np.ndarray) -> tuple[float, float | None]:
     if kind in ("first", "last_outside", "count"):
         return _crossing(spec, t, x), None
     return {
-        "range": lambda: x.max() - x.min(), "final": lambda: x[-1], "mean": lambda: mean_of(x),
-        "integral": lambda: mean_of(x) * span, "rms": lambda: math.sqrt(mean_of(x * x)),
+        "range": lambda: x.max() - x.min(),
+        "final": lambda: x[-1],
+        "mean": lambda: mean_of(x),
+        "integral": lambda: mean_of(x) * span,
+        "rms": lambda: math.sqrt(mean_of(x * x)),
         "std": lambda: math.sqrt(mean_of(np.square(x - x[0])) - mean_of(x - x[0]) ** 2),
-    }[kind](), None  # fmt: skip
+    }[kind](), None
 
 
 def _crossing(spec, t: np.ndarray, x: np.ndarray) -> float:

@@ -151,16 +151,22 @@ class Pair:
 
     def sets(self):
         """The state of MuJoCo's rates as `--set` of the scene."""
-        return [word for name, rates in self.velocities(self.data.qvel).items()
-                for word in ("--set", f"initial.joint_qd.{name}={json.dumps(rates)}")]  # fmt: skip
+        return [
+            word
+            for name, rates in self.velocities(self.data.qvel).items()
+            for word in ("--set", f"initial.joint_qd.{name}={json.dumps(rates)}")
+        ]
 
     def run_mujoco(self, steps):
         """Step; poses of the bodies that the scene has, {name: (3,)}."""
         for _ in range(steps):
             self.mujoco.mj_step(self.model, self.data)
         self.mujoco.mj_kinematics(self.model, self.data)
-        return {name: self.data.xpos[b].copy() for b, name in self.bodies.names.items()
-                if b and self.bodies.frames[b].is_identity}  # fmt: skip
+        return {
+            name: self.data.xpos[b].copy()
+            for b, name in self.bodies.names.items()
+            if b and self.bodies.frames[b].is_identity
+        }
 
     def run_scene(self, *words):
         """Run; positions of the bodies at the end, {name: (3,)}."""

@@ -21,14 +21,34 @@ HOME = Path(simcli.__file__).parent
 SHIPPED = sorted([*(HOME.parent / "scenes").glob("*.yaml"), *(HOME / "docs" / "templates").glob("*.yaml")])
 CLOSING = {"[": "]", "{": "}"}
 ENUMS = ("type", "integrator", "mode", "quantity", "plane", "on_failure", "precision", "interpolate")
-UNITS = {"mass": "kg", "density": "kg/m^3", "duration": "s", "every": "s", "dt": "s", "radius": "m", "length": "m",
-         "gravity": "m/s^2", "xyz": "m", "com": "m", "at": "m", "diag": "kg*m^2"}  # fmt: skip
+UNITS = {
+    "mass": "kg",
+    "density": "kg/m^3",
+    "duration": "s",
+    "every": "s",
+    "dt": "s",
+    "radius": "m",
+    "length": "m",
+    "gravity": "m/s^2",
+    "xyz": "m",
+    "com": "m",
+    "at": "m",
+    "diag": "kg*m^2",
+}
 VECTORS = ("xyz", "rpy", "com", "at", "axis", "gravity", "size", "diag", "linear", "angular", "normal")
 POSITIVE = ("mass", "radius", "density", "dt", "duration", "every")
 SECTIONS = ("bodies", "joints", "forces", "materials", "signals")
-AT_HOME = {"dt: 1e-3": "solver.dt", "gravity: [0, 0, -9.81]": "world.gravity", "every: 0.01": "output.every",
-           "integrator: rk4": "solver.integrator", "worlds: 8": "batch.worlds", "bodie: {}": "bodies",
-           "solvers: {dt: 1e-3}": "solver", "joint: {}": "joints", "outputs: {every: 0.01}": "output"}  # fmt: skip
+AT_HOME = {
+    "dt: 1e-3": "solver.dt",
+    "gravity: [0, 0, -9.81]": "world.gravity",
+    "every: 0.01": "output.every",
+    "integrator: rk4": "solver.integrator",
+    "worlds: 8": "batch.worlds",
+    "bodie: {}": "bodies",
+    "solvers: {dt: 1e-3}": "solver",
+    "joint: {}": "joints",
+    "outputs: {every: 0.01}": "output",
+}
 
 
 @dataclass(frozen=True)
@@ -144,12 +164,14 @@ def slip(rng: random.Random, word: str) -> str:
     """A word with one slip of the hand: two letters swapped, one lost, doubled or wrong."""
     while True:
         at = rng.randrange(len(word))
-        made = rng.choice([
-            word[:at] + word[at + 1 :],
-            word[:at] + word[at] + word[at:],
-            word[:at] + rng.choice("aeinorstl") + word[at + 1 :],
-            word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :],
-        ])  # fmt: skip
+        made = rng.choice(
+            [
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+                word[:at] + rng.choice("aeinorstl") + word[at + 1 :],
+                word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :],
+            ]
+        )
         if made != word and made and made[0].isalpha():
             return made
 
@@ -181,8 +203,11 @@ def misspelt_key(rng, source):
 
 @kind
 def misspelt_value(rng, source):
-    found = [(p, n) for p, n in source.scalars() if p[-1] in ENUMS and isinstance(n.value, str) and len(n.value) > 2
-             and "." not in n.value]  # fmt: skip
+    found = [
+        (p, n)
+        for p, n in source.scalars()
+        if p[-1] in ENUMS and isinstance(n.value, str) and len(n.value) > 2 and "." not in n.value
+    ]
     if not found:
         return None
     _, node = rng.choice(found)
@@ -261,8 +286,13 @@ def wrong_unit(rng, source):
     def dimension(path):
         return next((str(step) for step in reversed(path) if isinstance(step, str)), "")
 
-    found = [(p, n) for p, n in source.scalars() if dimension(p) in UNITS and type(n.value) in (int, float)
-             and p[0] in ("bodies", "joints", "world", "run", "output", "solver")]  # fmt: skip
+    found = [
+        (p, n)
+        for p, n in source.scalars()
+        if dimension(p) in UNITS
+        and type(n.value) in (int, float)
+        and p[0] in ("bodies", "joints", "world", "run", "output", "solver")
+    ]
     path, node = rng.choice(found)
     unit = UNITS[dimension(path)]
     wrong = rng.choice([one for one in ("kg", "m", "s", "N") if one != unit])
@@ -371,8 +401,15 @@ def _indent(line):
 
 @kind
 def vector_length(rng, source):
-    found = [(p, n) for p, n, _, _ in source.flows if p[-1] in VECTORS and isinstance(n, Listing) and len(n.items) == 3
-             and isinstance(n.items[2], Scalar) and p[0] in ("bodies", "joints", "world", "forces")]  # fmt: skip
+    found = [
+        (p, n)
+        for p, n, _, _ in source.flows
+        if p[-1] in VECTORS
+        and isinstance(n, Listing)
+        and len(n.items) == 3
+        and isinstance(n.items[2], Scalar)
+        and p[0] in ("bodies", "joints", "world", "forces")
+    ]
     if not found:
         return None
     _, node = rng.choice(found)
@@ -383,8 +420,11 @@ def vector_length(rng, source):
 
 @kind
 def negative(rng, source):
-    found = [(p, n) for p, n in source.scalars() if p[-1] in POSITIVE and type(n.value) in (int, float)
-             and p[0] in ("bodies", "solver", "run", "output")]  # fmt: skip
+    found = [
+        (p, n)
+        for p, n in source.scalars()
+        if p[-1] in POSITIVE and type(n.value) in (int, float) and p[0] in ("bodies", "solver", "run", "output")
+    ]
     _, node = rng.choice(found)
     at = source.index(node.mark)
     return source.replaced(at, at, "-"), node.mark.line, ("larger than 0",)
@@ -421,8 +461,13 @@ def bad_expression(rng, source):
 
 @kind
 def dashes_for_names(rng, source):
-    found = [key for key in SECTIONS if isinstance(source.root.get(key), TableNode) and source.root.get(key).block
-             and source.lines[source.root.get(key).mark.line - 1].startswith("  ")]  # fmt: skip
+    found = [
+        key
+        for key in SECTIONS
+        if isinstance(source.root.get(key), TableNode)
+        and source.root.get(key).block
+        and source.lines[source.root.get(key).mark.line - 1].startswith("  ")
+    ]
     if not found:
         return None
     section = rng.choice(found)

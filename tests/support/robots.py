@@ -79,5 +79,6 @@ def apart(a, b):
 def members(model, title):
     """Indices of joints and bodies by their names alone."""
     folder = title.split("/")[0] + "/"
-    return [[k for k, name in enumerate(names) if name.startswith(folder)]
-            for names in (model.joints.name, model.bodies.name)]  # fmt: skip
+    return [
+        [k for k, name in enumerate(names) if name.startswith(folder)] for names in (model.joints.name, model.bodies.name)
+    ]

@@ -83,8 +83,12 @@ def committed(path) -> dict[str, np.ndarray]:
     """
     with h5py.File(path, "r", swmr=True) as file:
         n = int(file["run/n_committed"][()])
-        found = {name: item[:n] if name.split("/")[0] not in ("contacts", "events") else item[...]
-                 for group in GROUPS if group in file for name, item in _growing(file[group], group)}  # fmt: skip
+        found = {
+            name: item[:n] if name.split("/")[0] not in ("contacts", "events") else item[...]
+            for group in GROUPS
+            if group in file
+            for name, item in _growing(file[group], group)
+        }
     last = int(found["frames/step"][-1]) if n else -1
     keep = found["events/step"] <= last
     return found | {name: rows[keep] for name, rows in found.items() if name.startswith("events/")}
@@ -116,6 +120,7 @@ def worlds_of(rows: dict[str, np.ndarray], worlds) -> dict[str, np.ndarray]:
 
 def differing(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> list[str]:
     """Datasets whose bytes differ, or that only one has."""
+
     def same(x, y):
         return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
 

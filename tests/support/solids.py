@@ -22,7 +22,7 @@ UNIT = {
     "bar": (CAPSULE, 0.6, 3.0, lambda x: np.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2 + np.maximum(np.abs(x[..., 2]) - 3, 0) ** 2)
             - (0.8 - np.clip(x[..., 2], -3, 3) / 15)),
     "plane": (PLANE, 1e6, 0.0, lambda x: x[..., 2]),
-}  # fmt: skip
+}
 
 
 def solid(kind, centre=(0, 0, 0), size=1.0, top=1.0, length=0.0, colour=(1, 1, 1), opacity=1.0, mesh=0, lines=0.0):
@@ -57,7 +57,7 @@ def plain_light(direction=(0, 0, 1), key=1.0, around=0.0, **how):
     grey = np.ones(3)
     direction = np.asarray(direction, float) / np.linalg.norm(direction)
     return Light(direction, np.array([0.0, 0, 1]), key * grey, around * grey, around * grey, 0 * grey, 0 * grey,
-                 **{"shine": 0.0, **how})  # fmt: skip
+                 **{"shine": 0.0, **how})
 
 
 def torus(n=24, m=12, radius=0.35):

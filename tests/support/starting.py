@@ -21,10 +21,14 @@ INTEGRATORS = {"generalized": "rk4", "maximal": "semi_implicit", "natural": "zho
 
 def bodies(prefix, y, *places):
     return {
-        f"{prefix}{k}": {"pose": {"xyz": [x, y, z]}, "mass": 1 + 0.5 * k, "com": [0.02, 0.01 * k, -0.03],
-                         "inertia": {"diag": [0.02, 0.03 + 0.01 * k, 0.04]}}
+        f"{prefix}{k}": {
+            "pose": {"xyz": [x, y, z]},
+            "mass": 1 + 0.5 * k,
+            "com": [0.02, 0.01 * k, -0.03],
+            "inertia": {"diag": [0.02, 0.03 + 0.01 * k, 0.04]},
+        }
         for k, (x, z) in enumerate(places)
-    }  # fmt: skip
+    }
 
 
 def hinge(parent, child, x, y, z, **more):
@@ -34,8 +38,12 @@ def hinge(parent, child, x, y, z, **more):
 def four_bar(prefix, y, base="world", **first):
     """Bodies and joints of a four-bar linkage in a vertical plane, closed as authored; `first` goes to its crank."""
     a, b, c = (f"{prefix}{k}" for k in range(3))
-    joints = {f"{a}_pin": hinge(base, a, 0, y, 0, **first), f"{b}_pin": hinge(a, b, 0.1, y, 0.3),
-              f"{c}_pin": hinge(base, c, 1, y, 0), f"{prefix}_close": hinge(b, c, 0.9, y, 0.5, loop=True)}  # fmt: skip
+    joints = {
+        f"{a}_pin": hinge(base, a, 0, y, 0, **first),
+        f"{b}_pin": hinge(a, b, 0.1, y, 0.3),
+        f"{c}_pin": hinge(base, c, 1, y, 0),
+        f"{prefix}_close": hinge(b, c, 0.9, y, 0.5, loop=True),
+    }
     return bodies(prefix, y, (0.05, 0.15), (0.5, 0.4), (0.95, 0.25)), joints
 
 
@@ -43,8 +51,10 @@ def balls(prefix, y, **first):
     """A spatial chain of three bodies on four ball joints, the last of which closes it."""
     ends = [[0, y, 0], [0.6, y + 0.2, -0.3], [1.2, y - 0.1, 0.1], [1.7, y + 0.3, 0.4]]
     names = [f"{prefix}{k}" for k in range(3)]
-    joints = {f"{n}_ball": {"type": "ball", "parent": p, "child": n, "at": at}
-              for p, n, at in zip(["world", *names], names, ends[:3], strict=False)}  # fmt: skip
+    joints = {
+        f"{n}_ball": {"type": "ball", "parent": p, "child": n, "at": at}
+        for p, n, at in zip(["world", *names], names, ends[:3], strict=False)
+    }
     joints[f"{names[0]}_ball"] |= first
     joints[f"{prefix}_close"] = {"type": "ball", "parent": "world", "child": names[2], "at": ends[3], "loop": True}
     return bodies(prefix, y, (0.3, -0.1), (0.9, -0.1), (1.5, 0.2)), joints
@@ -54,8 +64,12 @@ def far_loop(prefix, y):
     """A damped double pendulum with one written rate beside a hinge that is there twice."""
     parts = bodies(prefix, y, (0.5, 0), (1.5, 0), (0.5, 3))
     a, b, c = parts
-    joints = {"shoulder": hinge("world", a, 0, y, 0, qd=1), "elbow": hinge(a, b, 1, y, 0, damping=5),
-              "pin": hinge("world", c, 0, y, 3), "again": hinge("world", c, 0, y, 3, loop=True)}  # fmt: skip
+    joints = {
+        "shoulder": hinge("world", a, 0, y, 0, qd=1),
+        "elbow": hinge(a, b, 1, y, 0, damping=5),
+        "pin": hinge("world", c, 0, y, 3),
+        "again": hinge("world", c, 0, y, 3, loop=True),
+    }
     return parts, {f"{prefix}_{name}": joint for name, joint in joints.items()}
 
 
@@ -73,9 +87,11 @@ def rods(prefix, y):
     parts = bodies(prefix, y, (0.5, 0), (2.5, 0))
     a, b = parts
     ends = {"parent_frame": {"xyz": [0.5, 0, 0]}, "child_frame": {"xyz": [-0.5, 0, 0.4]}}
-    return parts, {f"{prefix}_a": hinge("world", a, 0, y, 0, qd=-0.7), f"{prefix}_b": hinge("world", b, 3, y, 0),
-                   f"{prefix}_rod": {"type": "distance", "parent": a, "child": b, **ends, "length": float(np.hypot(1, 0.4))},
-                   }  # fmt: skip
+    return parts, {
+        f"{prefix}_a": hinge("world", a, 0, y, 0, qd=-0.7),
+        f"{prefix}_b": hinge("world", b, 3, y, 0),
+        f"{prefix}_rod": {"type": "distance", "parent": a, "child": b, **ends, "length": float(np.hypot(1, 0.4))},
+    }
 
 
 PARTS = {

@@ -59,8 +59,9 @@ class DaskCluster:
             return subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, env=child_environment(**self._changes))
 
     def start_scheduler(self):
-        self.scheduler = self._start("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port),
-                                     "--no-dashboard")  # fmt: skip
+        self.scheduler = self._start(
+            "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+        )
         return self.scheduler
 
     def start_worker(self, version=None):

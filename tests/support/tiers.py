@@ -19,14 +19,20 @@ DEFAULT, FULL = "not slow and not full", "full and not slow"  # what `-m` says, 
 # Promises of the README, by the words with which they begin, and functions of tests that show them.
 PROMISES = {
     "The same scene, seed, version": (
-        "test_a_world_has_the_same_bytes_in_a_batch_of_any_size", "test_a_world_replayed_alone_has_the_same_bytes",
-        "test_one_and_two_threads_give_the_same_bytes", "test_any_of_them_have_the_bytes_of_the_whole"),
+        "test_a_world_has_the_same_bytes_in_a_batch_of_any_size",
+        "test_a_world_replayed_alone_has_the_same_bytes",
+        "test_one_and_two_threads_give_the_same_bytes",
+        "test_any_of_them_have_the_bytes_of_the_whole",
+    ),
     "A world that fails": ("test_no_byte_of_another_world_changes", "test_the_failed_world_is_named_in_the_events"),
     "After Ctrl-C, kill -9": (
-        "test_kill_9_leaves_every_committed_frame", "test_a_full_disk_is_exit_6_and_a_readable_file",
-        "test_a_polite_signal_leaves_a_stopped_file", "test_stopped_runs_go_on_to_the_same_bytes"),
+        "test_kill_9_leaves_every_committed_frame",
+        "test_a_full_disk_is_exit_6_and_a_readable_file",
+        "test_a_polite_signal_leaves_a_stopped_file",
+        "test_stopped_runs_go_on_to_the_same_bytes",
+    ),
     "A scene with a mistake": ("test_broken_scene", "test_all_faults_at_once", "test_what_is_refused_is_named"),
-}  # fmt: skip
+}
 
 
 def function_of(name: str) -> str:
@@ -46,8 +52,10 @@ def covering(rows: Iterable[Sequence], width: int = 2) -> list:
     """
     rows = [row if hasattr(row, "values") else pytest.param(*row) for row in rows]
     chosen = covered([row.values for row in rows], width)
-    return [row if k in chosen else pytest.param(*row.values, id=row.id, marks=(*row.marks, pytest.mark.full))
-            for k, row in enumerate(rows)]  # fmt: skip
+    return [
+        row if k in chosen else pytest.param(*row.values, id=row.id, marks=(*row.marks, pytest.mark.full))
+        for k, row in enumerate(rows)
+    ]
 
 
 def in_turns(first: Sequence, second: Sequence, shift: int = 0) -> list[tuple]:

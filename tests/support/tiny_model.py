@@ -60,7 +60,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         joint_q=np.zeros((1, nq)), joint_qd=np.zeros((1, nv)), joint_f=np.zeros((1, nv)),
         param_name=("params.mass",), param_unit=("kg",), param_value=varied[:, :1].copy(),
         world_seed=np.arange(n_worlds, dtype=np.uint64) + 2**63,
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=200)
@@ -83,7 +83,7 @@ def contacts(n_worlds, first, n):
     base = frame + 0.01 * world + 0.001 * slot
     triple = base[:, None] + np.array([0.1, 0.2, 0.3])
     columns = {"shape_a": world % 2, "shape_b": slot % 2, "point": triple, "normal": np.cos(triple), "gap": -base,
-               "force": 10 * triple}  # fmt: skip
+               "force": 10 * triple}
     return ContactRows(count, columns)
 
 

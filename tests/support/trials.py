@@ -13,8 +13,13 @@ def slots_of(core):
 
     groups = {"state": core.state, "rows": core.rows, "core": core, "hinges": core.hinges}
     kept = ("state.external", "state.qd")  # zero where nobody writes: links without a body, kernels without rates
-    found = {f"{name}.{key}": slot for name, group in groups.items() if group
-             for key, slot in vars(group).items() if isinstance(slot, PackArray) and not hasattr(slot, "base")}  # fmt: skip
+    found = {
+        f"{name}.{key}": slot
+        for name, group in groups.items()
+        if group
+        for key, slot in vars(group).items()
+        if isinstance(slot, PackArray) and not hasattr(slot, "base")
+    }
     return [slot for name, slot in found.items() if name not in kept]
 
 

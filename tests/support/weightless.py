@@ -32,10 +32,15 @@ def alone(types, matter, prefix=""):
     """A body of a matter on each type of joint: bodies and joints by name; a joint is named after its type."""
     bodies = {f"{prefix}b_{kind}": {"mass": 1.2, "com": ARM, "inertia": MATTER[matter]} for kind in types}
     joints = {
-        f"{prefix}{kind}": {"type": kind, "parent": "world", "child": f"{prefix}b_{kind}",
-                            **({"axis": AXIS[kind]} if kind in AXIS else {}), **NEEDS.get(kind, {})}
+        f"{prefix}{kind}": {
+            "type": kind,
+            "parent": "world",
+            "child": f"{prefix}b_{kind}",
+            **({"axis": AXIS[kind]} if kind in AXIS else {}),
+            **NEEDS.get(kind, {}),
+        }
         for kind in types
-    }  # fmt: skip
+    }
     return bodies, joints
 
 
@@ -85,28 +90,43 @@ def mechanisms():
         Bodies, joints and forces by name.
     """
     bodies = {
-        "up": {"pose": {"xyz": [5, 0, -0.7]}, **POINT}, "low": {"pose": {"xyz": [5, 0, -1.6]}, **POINT},
+        "up": {"pose": {"xyz": [5, 0, -0.7]}, **POINT},
+        "low": {"pose": {"xyz": [5, 0, -1.6]}, **POINT},
         "arm": {"pose": {"xyz": [5, 2, -0.5]}, "mass": 2.0, "inertia": {"diag": [0.2, 0.2, 0.02]}},
         "tip": {"pose": {"xyz": [5.4, 2, -1]}, **POINT},
         "crank": {"pose": {"xyz": [0, 5, 0.5]}, "mass": 1.0, "inertia": {"diag": [0.1, 0.1, 0.1]}},
         "coupler": {"pose": {"xyz": [1, 5, 1.4]}, **POINT},
         "rocker": {"pose": {"xyz": [2, 5, 0.6]}, "mass": 1.0, "inertia": {"diag": [0, 0.1, 0.1]}},
         **{name: {"pose": {"xyz": [0.5, 2 + k, 0]}, **POINT} for k, name in enumerate(LAWS)},
-    }  # fmt: skip
+    }
     joints = {
-        "p1": pinned("world", "up", [5, 0, 0], q=1.0), "p2": pinned("up", "low", [5, 0, -0.7], q=0.5, qd=1.0),
+        "p1": pinned("world", "up", [5, 0, 0], q=1.0),
+        "p2": pinned("up", "low", [5, 0, -0.7], q=0.5, qd=1.0),
         "a1": pinned("world", "arm", [5, 2, 0], q=0.7),
-        "a2": {"type": "universal", "parent": "arm", "child": "tip", "at": [5, 2, -1], "q": [0.1, 0.2],
-               "axes": {"angular": [[0, 1, 0], [0, 0, 1]]}},
-        "b1": pinned("world", "crank", [0, 5, 0], qd=2.0), "b2": pinned("crank", "coupler", [0, 5, 1]),
-        "b3": pinned("coupler", "rocker", [2, 5, 1.2]), "b4": pinned("world", "rocker", [2, 5, 0]),
+        "a2": {
+            "type": "universal",
+            "parent": "arm",
+            "child": "tip",
+            "at": [5, 2, -1],
+            "q": [0.1, 0.2],
+            "axes": {"angular": [[0, 1, 0], [0, 0, 1]]},
+        },
+        "b1": pinned("world", "crank", [0, 5, 0], qd=2.0),
+        "b2": pinned("crank", "coupler", [0, 5, 1]),
+        "b3": pinned("coupler", "rocker", [2, 5, 1.2]),
+        "b4": pinned("world", "rocker", [2, 5, 0]),
         **{name: pinned("world", name, [0, 2 + k, 0], **law) for k, (name, law) in enumerate(LAWS.items())},
-    }  # fmt: skip
+    }
     forces = {
-        "cord": {"type": "spring", "a": {"world": [6, 2, -1]}, "b": {"body": "tip", "at": [0, 0, 0]}, "stiffness": 30.0,
-                 "damping": 1.0},
+        "cord": {
+            "type": "spring",
+            "a": {"world": [6, 2, -1]},
+            "b": {"body": "tip", "at": [0, 0, 0]},
+            "stiffness": 30.0,
+            "damping": 1.0,
+        },
         "couple": {"type": "wrench", "body": "damped", "torque": [0.3, 0.5, 0.2], "force": [0, 0, 2], "at": [0.1, 0, 0.2]},
-    }  # fmt: skip
+    }
     linkage = bennett()
     for body in linkage["bodies"].values():
         body["inertia"] = MATTER["rod"]

@@ -34,8 +34,10 @@ def world_file(path, params):
         columns["diag/status"][2:, FAILED] = Status.TOO_FAST
         columns["diag/status"][3:, ENDED] = Status.STOPPED
 
-    events = [Event(12, 0.0123, FAILED, "SC602", 2, 0, -1, 1e9, "too fast"),
-              Event(20, 0.02, ENDED, "SC604", 0, -1, -1, 0.0, "met")]  # fmt: skip
+    events = [
+        Event(12, 0.0123, FAILED, "SC602", 2, 0, -1, 1e9, "too fast"),
+        Event(20, 0.02, ENDED, "SC604", 0, -1, -1, 0.0, "met"),
+    ]
     rows = {"peak": slice(0, 1), "pos": slice(1, 4)}
     with record(path, 5, n_worlds, change, events, (PEAK, POS), (rows, value, 0.1 * value), params):
         return path

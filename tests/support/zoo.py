@@ -42,12 +42,16 @@ def zoo() -> str:
         root = rng.uniform(-0.2, 0.2, (3, 3))  # small, so that no moment exceeds the sum of the others
         inertia = np.round(root @ root.T + 0.15 * np.eye(3), 4)
         full = "[" + ", ".join("[" + ", ".join(f"{x:.4f}" for x in row) + "]" for row in inertia) + "]"
-        lines.append(f"  {child}: {{mass: {rng.uniform(0.5, 2):.3f}, com: {numbers(3)}, inertia: {{full: {full}}}, "
-                     f"points: {{p: {numbers(3)}}}}}")  # fmt: skip
+        lines.append(
+            f"  {child}: {{mass: {rng.uniform(0.5, 2):.3f}, com: {numbers(3)}, inertia: {{full: {full}}}, "
+            f"points: {{p: {numbers(3)}}}}}"
+        )
     lines.append("joints:")
     for name, kind, parent, child, more in JOINTS:
-        frames = (f"parent_frame: {{xyz: {numbers(3)}, rpy: {numbers(3, 1.0)}}}, "
-                  f"child_frame: {{xyz: {numbers(3)}, rpy: {numbers(3, 1.0)}}}")  # fmt: skip
+        frames = (
+            f"parent_frame: {{xyz: {numbers(3)}, rpy: {numbers(3, 1.0)}}}, "
+            f"child_frame: {{xyz: {numbers(3)}, rpy: {numbers(3, 1.0)}}}"
+        )
         lines.append(f"  {name}: {{type: {kind}, parent: {parent}, child: {child}, {frames}{', ' + more if more else ''}}}")
     return "\n".join(lines) + FORCES + "solver: {type: generalized, dt: 1.0e-3, integrator: rk4}\nrun: {duration: 0.05}\n"
 

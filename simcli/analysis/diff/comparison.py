@@ -146,8 +146,20 @@ def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: _Seen = lambda
     channels = _by_channel(found, other_solver)
     model = model_changes(a, b, worlds, asked.tolerance)
     events = [] if asked.channels else event_changes(a, b, worlds, asked.tolerance, longest_step(a, b))
-    return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), model, events, pairs,
-                      worlds, channels, kept.only_a, kept.only_b, _times_of(a, channels))  # fmt: skip
+    return Comparison(
+        scene,
+        fact_changes(a, b),
+        name_changes(a, b),
+        param_changes(a, b, worlds),
+        model,
+        events,
+        pairs,
+        worlds,
+        channels,
+        kept.only_a,
+        kept.only_b,
+        _times_of(a, channels),
+    )
 
 
 def _times_of(run: "Trajectory", channels: list[ChannelDifference]) -> dict[int, float]:
@@ -167,19 +179,23 @@ class _Kept:
     only_b: list[str]
 
 
-def _chosen(a: "Trajectory", b: "Trajectory", mine: dict[str, Labelled], theirs: dict[str, Labelled],
-            patterns: Sequence[str]) -> _Kept:  # fmt: skip
+def _chosen(
+    a: "Trajectory", b: "Trajectory", mine: dict[str, Labelled], theirs: dict[str, Labelled], patterns: Sequence[str]
+) -> _Kept:
     have_contacts = ["contacts" in run.channels for run in (a, b)]
-    names = [_channels(columns) + [CONTACT_LIST] * has for columns,
-             has in zip((mine, theirs), have_contacts, strict=True)]  # fmt: skip
+    names = [_channels(columns) + [CONTACT_LIST] * has for columns, has in zip((mine, theirs), have_contacts, strict=True)]
     wanted = _matching(list(dict.fromkeys(names[0] + names[1])), patterns, a, b)
-    only_a, only_b = ([name for name in some if name in wanted and name not in set(others)]
-                      for some, others in (names, names[::-1]))  # fmt: skip
+    only_a, only_b = (
+        [name for name in some if name in wanted and name not in set(others)] for some, others in (names, names[::-1])
+    )
     columns = {}
     for path in mine:
         if path in theirs:
-            both = [label for label, one in mine[path].components.items()
-                    if label in theirs[path].components and one.channel in wanted]  # fmt: skip
+            both = [
+                label
+                for label, one in mine[path].components.items()
+                if label in theirs[path].components and one.channel in wanted
+            ]
             if both:
                 columns[path] = both
     contacts = CONTACT_LIST in wanted and all(have_contacts)
@@ -215,13 +231,15 @@ def _matching(known: list[str], patterns: Sequence[str], a: "Trajectory", b: "Tr
 class _Spreads:
     """Reads both files once and keeps what is largest."""
 
-    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: WorldPairs, tolerance: Tolerance,
-                 seen: _Seen):  # fmt: skip
+    def __init__(
+        self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: WorldPairs, tolerance: Tolerance, seen: _Seen
+    ):
         self._runs, self._pairs, self._worlds = (a, b), pairs, worlds
         self._tolerance, self._seen = tolerance, seen
 
-    def of_columns(self, mine: dict[str, Labelled], theirs: dict[str, Labelled],
-                   labels: dict[str, list[str]]) -> list[tuple[Component, Spread]]:  # fmt: skip
+    def of_columns(
+        self, mine: dict[str, Labelled], theirs: dict[str, Labelled], labels: dict[str, list[str]]
+    ) -> list[tuple[Component, Spread]]:
         """Spreads of the components of all datasets."""
         found, done, total = [], 0, max(sum(map(len, labels.values())), 1)
         for path, some in labels.items():
@@ -230,8 +248,9 @@ class _Spreads:
             done += len(some)
         return found
 
-    def _of_dataset(self, path: str, mine: Labelled, theirs: Labelled, labels: list[str],
-                    progress: tuple[float, float]) -> Extremes:  # fmt: skip
+    def _of_dataset(
+        self, path: str, mine: Labelled, theirs: Labelled, labels: list[str], progress: tuple[float, float]
+    ) -> Extremes:
         exact = all(mine.components[label].channel in EXACT for label in labels)
         extremes = Extremes(len(labels), Tolerance(0.0, 0.0) if exact else self._tolerance)
         picks = [_pick(one, labels) for one in (mine, theirs)]
@@ -241,8 +260,10 @@ class _Spreads:
         start, share = progress
         columns = [run.column(path) for run in self._runs]
         for part, *worlds in self._tiles(columns):
-            a, b = (_rows(read_tile(column, frames[part], some), pick) for column, frames, some, pick in
-                    zip(columns, (self._pairs.a, self._pairs.b), worlds, picks, strict=True))  # fmt: skip
+            a, b = (
+                _rows(read_tile(column, frames[part], some), pick)
+                for column, frames, some, pick in zip(columns, (self._pairs.a, self._pairs.b), worlds, picks, strict=True)
+            )
             frame = np.repeat(self._pairs.a[part], len(worlds[0]))
             extremes.add(a, oriented(a, b, quaternions), frame, np.tile(worlds[0], part.stop - part.start))
             self._seen(start + share * part.stop / len(self._pairs.a))

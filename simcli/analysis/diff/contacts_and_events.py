@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 CONTACTS_AT_ONCE = 20_000  # of one file, unless a single frame has more
 LISTS_AT_ONCE = 100_000  # frames of worlds
 UNMATCHED = Component("contacts.unmatched", "contacts.unmatched", "1")
-MATCHED = (*(Component(f"contacts.{name}.{part}", f"contacts.{name}", unit)
-             for name, unit in (("point", "m"), ("normal", "1"), ("force", "N")) for part in XYZ),
-           Component("contacts.gap", "contacts.gap", "m"))  # fmt: skip
+MATCHED = (
+    *(
+        Component(f"contacts.{name}.{part}", f"contacts.{name}", unit)
+        for name, unit in (("point", "m"), ("normal", "1"), ("force", "N"))
+        for part in XYZ
+    ),
+    Component("contacts.gap", "contacts.gap", "m"),
+)
 
 _Table = dict[str, np.ndarray]
 
@@ -162,8 +167,9 @@ class EventDifference:
         return min(time for time in (self.time_a, self.time_b) if time is not None)
 
 
-def event_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, tolerance: Tolerance,
-                  step: float) -> list[EventDifference]:  # fmt: skip
+def event_changes(
+    a: "Trajectory", b: "Trajectory", worlds: WorldPairs, tolerance: Tolerance, step: float
+) -> list[EventDifference]:
     """Events that differ, of the worlds that are compared and of the time that both files have, by time.
 
     Args:
@@ -179,8 +185,11 @@ def event_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, toleranc
     number = {_ALL_WORLDS: _ALL_WORLDS, **dict(zip(worlds.b.tolist(), worlds.a.tolist(), strict=True))}
     mine = _grouped(a, {_ALL_WORLDS: _ALL_WORLDS, **{world: world for world in worlds.a.tolist()}}, end)
     theirs = _grouped(b, number, end)
-    found = [one for key in dict.fromkeys([*mine, *theirs])
-             for one in _of_group(key, mine.get(key, []), theirs.get(key, []), tolerance, step)]  # fmt: skip
+    found = [
+        one
+        for key in dict.fromkeys([*mine, *theirs])
+        for one in _of_group(key, mine.get(key, []), theirs.get(key, []), tolerance, step)
+    ]
     return sorted(found, key=lambda one: one.time)
 
 
@@ -212,8 +221,9 @@ def _subject(names: dict[str, list[str]], event: Event) -> str:
     return ""
 
 
-def _of_group(key: tuple, mine: list[Event], theirs: list[Event], tolerance: Tolerance,
-              step: float) -> Iterator[EventDifference]:  # fmt: skip
+def _of_group(
+    key: tuple, mine: list[Event], theirs: list[Event], tolerance: Tolerance, step: float
+) -> Iterator[EventDifference]:
     for k in range(max(len(mine), len(theirs))):
         a, b = (some[k] if k < len(some) else None for some in (mine, theirs))
         place = (*key, (a or b).text)

@@ -29,8 +29,13 @@ COMPARED = ("state", "joints", "bodies", "energy", "reactions")  # channels of a
 Key = tuple[str, str]  # name and unit of a quantity
 
 
-def estimate_error(runs: "Sequence[Trajectory]", models: Iterable[Model], integrator: str, dt: float,
-                   seen: Callable[[float], None] = lambda fraction: None) -> ErrorEstimate:  # fmt: skip
+def estimate_error(
+    runs: "Sequence[Trajectory]",
+    models: Iterable[Model],
+    integrator: str,
+    dt: float,
+    seen: Callable[[float], None] = lambda fraction: None,
+) -> ErrorEstimate:
     """Compare three runs of one scene.
 
     Args:
@@ -51,8 +56,10 @@ def estimate_error(runs: "Sequence[Trajectory]", models: Iterable[Model], integr
     for k, (path, quantities) in enumerate(kept.items()):
         _read(runs, path, quantities, frames, found)
         seen((k + 1) / len(kept))
-    keys = sorted((key for key in found if key[0] in ESTIMATED_QUANTITIES),
-                  key=lambda key: (ESTIMATED_QUANTITIES.index(key[0]), key[1]))  # fmt: skip
+    keys = sorted(
+        (key for key in found if key[0] in ESTIMATED_QUANTITIES),
+        key=lambda key: (ESTIMATED_QUANTITIES.index(key[0]), key[1]),
+    )
     blocked = _blocked(runs, columns, models)
     return _put_together(keys, found, runs, blocked, integrator, dt)
 
@@ -61,14 +68,20 @@ def _common_frames(runs: "Sequence[Trajectory]") -> list[np.ndarray]:
     """Frames of each run whose times all of them have."""
     if all(np.array_equal(run.read("frames/time"), runs[0].time) for run in runs[1:]):
         return [np.arange(runs[0].n_frames)] * len(runs)  # nearly always; pairs of a million frames take memory
-    halves, quarters = ([np.asarray(some) for some in (pairs.a, pairs.b)]
-                        for pairs in (pair_frames(runs[0], run) for run in runs[1:]))  # fmt: skip
+    halves, quarters = (
+        [np.asarray(some) for some in (pairs.a, pairs.b)] for pairs in (pair_frames(runs[0], run) for run in runs[1:])
+    )
     _, i, j = np.intersect1d(halves[0], quarters[0], assume_unique=True, return_indices=True)
     return [halves[0][i], halves[1][i], quarters[1][j]]
 
 
-def _read(runs: "Sequence[Trajectory]", path: str, quantities: list[EstimatedQuantity], frames: list[np.ndarray],
-          found: dict[Key, Sums]) -> None:  # fmt: skip
+def _read(
+    runs: "Sequence[Trajectory]",
+    path: str,
+    quantities: list[EstimatedQuantity],
+    frames: list[np.ndarray],
+    found: dict[Key, Sums],
+) -> None:
     columns = [run.column(path) for run in runs]
     length, width = tile_lengths(columns)
     time = runs[0].time
@@ -90,8 +103,9 @@ def _blocked(runs: "Sequence[Trajectory]", columns: dict[str, Labelled], models:
     return blocked
 
 
-def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Trajectory]", blocked: np.ndarray,
-                  integrator: str, dt: float) -> ErrorEstimate:  # fmt: skip
+def _put_together(
+    keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Trajectory]", blocked: np.ndarray, integrator: str, dt: float
+) -> ErrorEstimate:
     eps = max(np.finfo(runs[0].provenance.precision).eps, np.finfo(runs[0].column("diag/residual").dtype).eps)
     n_steps, start, parts = int(runs[-1].step[-1]), runs[0].time[0], []
     for key in keys:
@@ -102,8 +116,10 @@ def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Traje
         cannot = reason != ""
         order, error = np.where(cannot, np.nan, order), np.where(cannot, np.nan, error)
         parts.append((sums.e, sums.f, order, error, sums.time, sums.label, np.where(cannot, reason, verdict)))
-    stacked = [np.stack(some, axis=-1) if parts else np.zeros((runs[0].n_worlds, 0))
-               for some in (zip(*parts, strict=True) if parts else [()] * 7)]  # fmt: skip
+    stacked = [
+        np.stack(some, axis=-1) if parts else np.zeros((runs[0].n_worlds, 0))
+        for some in (zip(*parts, strict=True) if parts else [()] * 7)
+    ]
     names, units = (np.array([key[k] for key in keys], str) for k in (0, 1))
     return ErrorEstimate(dt, integrator, names, units, *stacked[:5], *(words.astype(str) for words in stacked[5:]))
 

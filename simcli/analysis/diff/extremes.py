@@ -129,8 +129,9 @@ class _Peaks:
         self.frame, self.world = np.full(n, -1), np.full(n, -1)
         self.a, self.b = np.full(n, np.nan), np.full(n, np.nan)
 
-    def raise_to(self, values: np.ndarray, columns: Sequence[int], a: np.ndarray, b: np.ndarray, frame: np.ndarray,
-                 world: np.ndarray) -> None:  # fmt: skip
+    def raise_to(
+        self, values: np.ndarray, columns: Sequence[int], a: np.ndarray, b: np.ndarray, frame: np.ndarray, world: np.ndarray
+    ) -> None:
         """Take what is larger in some components."""
         row, column = np.argmax(values, axis=0), np.arange(len(columns))
         top = values[row, column]

@@ -103,8 +103,14 @@ def _parts(subject: str, quantities: dict) -> Iterator[Component]:
 
 def _axes(run: "Trajectory") -> ResultAxes:
     table = run.model
-    label = {"B": run.bodies, "J": run.joints, "N": run.points, "NQ": tuple(table["q_label"]),
-             "NV": tuple(table["qd_label"]), **COMPONENTS}  # fmt: skip
+    label = {
+        "B": run.bodies,
+        "J": run.joints,
+        "N": run.points,
+        "NQ": tuple(table["q_label"]),
+        "NV": tuple(table["qd_label"]),
+        **COMPONENTS,
+    }
     unit = {name: tuple(table[name]) for name in ("q_unit", "qd_unit", "effort_unit")}
     return ResultAxes(label, unit, {name: table[name] for name in ("q_start", "qd_start")}, table["joint_type"])
 

@@ -27,9 +27,18 @@ from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-ESTIMATED_QUANTITIES = ("joint.q", "joint.qd", "joint.qdd", "joint.effort", "joint.wrench", "body.position",
-                        "body.orientation",
-              "body.velocity", "body.angular_velocity", "energy.total")  # fmt: skip
+ESTIMATED_QUANTITIES = (
+    "joint.q",
+    "joint.qd",
+    "joint.qdd",
+    "joint.effort",
+    "joint.wrench",
+    "body.position",
+    "body.orientation",
+    "body.velocity",
+    "body.angular_velocity",
+    "energy.total",
+)
 SIZES = ("energy.kinetic", "energy.potential", "energy.elastic")  # read for their size: a sum of them can be zero
 _TURN = "rad"  # unit of the difference of two quaternions: the angle between them, twice the length of q_a - q_b
 
@@ -69,16 +78,23 @@ def quantities_of(column: Labelled) -> list[EstimatedQuantity]:
         name = _name(one.channel)
         if name in (*ESTIMATED_QUANTITIES, *SIZES) and label not in turns:
             groups.setdefault((name, one.unit), []).append(label)
-    found = [EstimatedQuantity(name, unit, tuple(labels), np.array([place[label] for label in labels]))
-             for (name, unit), labels in groups.items()]  # fmt: skip
+    found = [
+        EstimatedQuantity(name, unit, tuple(labels), np.array([place[label] for label in labels]))
+        for (name, unit), labels in groups.items()
+    ]
     rolls: dict[str, list[tuple[str, ...]]] = {}
     for four in column.quaternions:
         rolls.setdefault(_name(column.components[four[0]].channel), []).append(four)
     return found + [
-        EstimatedQuantity(name, _TURN, tuple(column.components[four[0]].channel for four in some),
-                 np.array([[place[label] for label in four] for four in some]))
-        for name, some in rolls.items() if name in ESTIMATED_QUANTITIES
-    ]  # fmt: skip
+        EstimatedQuantity(
+            name,
+            _TURN,
+            tuple(column.components[four[0]].channel for four in some),
+            np.array([[place[label] for label in four] for four in some]),
+        )
+        for name, some in rolls.items()
+        if name in ESTIMATED_QUANTITIES
+    ]
 
 
 def _name(channel: str) -> str:
@@ -209,8 +225,9 @@ def order_and_error(sums: Sums, floors: Floors, nominal: float) -> tuple[np.ndar
     clear = lost & (sums.e > CLEAR * floors.drift)
     regular &= ~lost
     rounding = ~regular & ~clear & (sums.e <= floors.drift)
-    verdict = np.select([regular | clear, rounding], [EstimateVerdict.GOOD, EstimateVerdict.ROUNDING],
-                        EstimateVerdict.IRREGULAR)  # fmt: skip
+    verdict = np.select(
+        [regular | clear, rounding], [EstimateVerdict.GOOD, EstimateVerdict.ROUNDING], EstimateVerdict.IRREGULAR
+    )
     bound = np.where(sums.e <= floors.walk, floors.walk, floors.drift)
     # A difference that all but vanishes at half the step is of order two at least, or the step was too long by far.
     error = np.select([regular, clear, rounding], [error, sums.e / (1.0 - 0.25), bound], np.nan)
@@ -265,8 +282,11 @@ def _near_limits(run: "Trajectory", columns: dict[str, Labelled], model: Model) 
     for dof in np.flatnonzero(hard.any(axis=0)).tolist():
         joint = int(np.searchsorted(model.joints.qd_start, dof, side="right")) - 1
         names = [f"joint.{model.joints.name[joint]}.{word}" for word in ("q", "qd")]
-        places = [list(columns[path].components).index(name) for path, name in zip((_COORDINATES, RATES), names, strict=True)
-                  if path in columns and name in columns[path].components]  # fmt: skip
+        places = [
+            list(columns[path].components).index(name)
+            for path, name in zip((_COORDINATES, RATES), names, strict=True)
+            if path in columns and name in columns[path].components
+        ]
         if len(places) < len(names):  # several coordinates, or not recorded
             return np.ones(run.n_worlds, bool)
         found |= _meets(run, places, dofs.limit_lower[:, dof], dofs.limit_upper[:, dof])

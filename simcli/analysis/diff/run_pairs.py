@@ -21,6 +21,7 @@ from simcli.errors import FileError, UsageError
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
+
 @dataclass(frozen=True)
 class WorldPairs:
     """Worlds that are compared.
@@ -191,8 +192,10 @@ def pair_frames(a: "Trajectory", b: "Trajectory", align: Align = Align.TIME) -> 
         theirs.append(in_b)
     if not len(mine):
         other = Align.STEP if align == Align.TIME else Align.TIME
-        raise UsageError(f"no frame of {a.path} ({_span(a, align)}) has the {align} of a frame of {b.path} "
-                         f"({_span(b, align)}): try --align {other}, or the same `output.every`")  # fmt: skip
+        raise UsageError(
+            f"no frame of {a.path} ({_span(a, align)}) has the {align} of a frame of {b.path} "
+            f"({_span(b, align)}): try --align {other}, or the same `output.every`"
+        )
     return FramePairs(align, mine, theirs, a.n_frames - len(mine), b.n_frames - len(mine))
 
 

@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
 _NOTHING = "-"  # a key that one file lacks: it has its default there, or what it belongs to does not exist
-NAME_AXES = {"bodies": "body_name", "joints": "joint_name", "points": "point_name", "q": "q_label", "qd": "qd_label",
-             "rows": "row_label", "shapes": "shape_name"}  # fmt: skip
+NAME_AXES = {
+    "bodies": "body_name",
+    "joints": "joint_name",
+    "points": "point_name",
+    "q": "q_label",
+    "qd": "qd_label",
+    "rows": "row_label",
+    "shapes": "shape_name",
+}
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,11 @@ def scene_changes(a: "Trajectory", b: "Trajectory") -> list[Change]:
         mine, theirs = (_leaves(plain(document_of_text(text, "scene").root)) for text in (first, second))
     except SceneError:
         return [Change("scene", first, second)]
-    return [Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING)) for key in dict.fromkeys([*mine, *theirs])
-            if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)]  # fmt: skip
+    return [
+        Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING))
+        for key in dict.fromkeys([*mine, *theirs])
+        if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)
+    ]
 
 
 def _leaves(tree: Any, path: str = "") -> dict[str, Any]:
@@ -84,16 +94,25 @@ def _leaves(tree: Any, path: str = "") -> dict[str, Any]:
 def fact_changes(a: "Trajectory", b: "Trajectory") -> list[Change]:
     """Versions, device, precision, type of the numbers, seed and state of the run that differ."""
     mine, theirs = _facts(a), _facts(b)
-    return [Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING)) for key in dict.fromkeys([*mine, *theirs])
-            if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)]  # fmt: skip
+    return [
+        Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING))
+        for key in dict.fromkeys([*mine, *theirs])
+        if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)
+    ]
 
 
 def _facts(run: "Trajectory") -> dict[str, Any]:
     source = run.provenance
     versions = {f"version.{name}": version for name, version in source.versions.items()}
-    return {"status": run.status, "device": source.device, "precision": source.precision,
-            "output.dtype": run.column("diag/residual").dtype.name, "seed": source.seed,
-            "deterministic": source.deterministic, **versions}  # fmt: skip
+    return {
+        "status": run.status,
+        "device": source.device,
+        "precision": source.precision,
+        "output.dtype": run.column("diag/residual").dtype.name,
+        "seed": source.seed,
+        "deterministic": source.deterministic,
+        **versions,
+    }
 
 
 def name_changes(a: "Trajectory", b: "Trajectory") -> list[NameChange]:
@@ -175,8 +194,9 @@ def model_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, toleranc
     return found
 
 
-def _of_table(a: "Trajectory", b: "Trajectory", column: ModelColumn, worlds: WorldPairs,
-              tolerance: Tolerance) -> TableDifference | None:  # fmt: skip
+def _of_table(
+    a: "Trajectory", b: "Trajectory", column: ModelColumn, worlds: WorldPairs, tolerance: Tolerance
+) -> TableDifference | None:
     x, y = a.model[column.name], b.model[column.name]
     labels = []
     for k, axis in enumerate(column.axes):
@@ -192,8 +212,10 @@ def _of_table(a: "Trajectory", b: "Trajectory", column: ModelColumn, worlds: Wor
             continue
         places = [{name: i for i, name in enumerate(some)} for some in names]
         both = [name for name in names[0] if name in places[1]]
-        x, y = (np.take(array, np.array([place[name] for name in both], np.int64), axis=k) for array, place in
-                zip((x, y), places, strict=True))  # fmt: skip
+        x, y = (
+            np.take(array, np.array([place[name] for name in both], np.int64), axis=k)
+            for array, place in zip((x, y), places, strict=True)
+        )
         labels.append(both)
     if column.refers:
         x, y = (_named(run, column.refers, array) for run, array in ((a, x), (b, y)))
@@ -225,8 +247,9 @@ def _named(run: "Trajectory", axis: str, indices: np.ndarray) -> np.ndarray:
     return np.array(flat, object).reshape(np.shape(indices))
 
 
-def _worst(column: ModelColumn, x: np.ndarray, y: np.ndarray, labels: list, worlds: WorldPairs,
-           tolerance: Tolerance) -> TableDifference | None:  # fmt: skip
+def _worst(
+    column: ModelColumn, x: np.ndarray, y: np.ndarray, labels: list, worlds: WorldPairs, tolerance: Tolerance
+) -> TableDifference | None:
     """The entry that is farthest beyond the tolerance."""
     if not x.size:
         return None

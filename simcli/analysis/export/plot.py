@@ -21,8 +21,9 @@ MAX_PANELS = 12
 _BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
-def draw_channels(channels: list[Channel], title: str = "", names: Mapping[tuple[str, int], str] | None = None,
-                  names_title: str = ""):  # fmt: skip
+def draw_channels(
+    channels: list[Channel], title: str = "", names: Mapping[tuple[str, int], str] | None = None, names_title: str = ""
+):
     """Draw one panel per name of a channel, one curve per component, world and file.
 
     Where a file has more than MAX_LEGEND worlds, a panel shows the median and the band from 5 to 95 % of each component.
@@ -63,8 +64,10 @@ def _units(found: list[Channel]) -> set[str]:
     first = found[0]
     for other in found:
         if other.units != first.units:
-            raise UsageError(f"{other.file}: `{other.name}` is in {', '.join(other.units)}, in {first.file} in "
-                             f"{', '.join(first.units)}: these files are of different scenes")  # fmt: skip
+            raise UsageError(
+                f"{other.file}: `{other.name}` is in {', '.join(other.units)}, in {first.file} in "
+                f"{', '.join(first.units)}: these files are of different scenes"
+            )
     return set(first.units)
 
 
@@ -112,8 +115,16 @@ def save_figure(figure, output: Path) -> None:
 
 def legend_beside(panel, title: str | None = None, **how) -> None:
     """Show the legend on the right of a panel, where it covers nothing."""
-    panel.legend(title=title, fontsize="small", title_fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0),
-                 borderaxespad=0.3, alignment="left", **how)  # fmt: skip
+    panel.legend(
+        title=title,
+        fontsize="small",
+        title_fontsize="small",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.3,
+        alignment="left",
+        **how,
+    )
 
 
 def in_plot_order(count: int) -> list:
@@ -155,8 +166,9 @@ def _draw_bands(panel, found: list[Channel]) -> None:
             name = f"{channel.file}, " if channel.file else ""
             name += f"{_component(channel, label)}, " if len(channel.labels) > 1 else ""
             (line,) = panel.plot(channel.time, middle, linewidth=1.2, label=f"{name}median")
-            panel.fill_between(channel.time, low, high, color=line.get_color(), alpha=0.25, linewidth=0,
-                               label=f"{name}5 to 95 %")  # fmt: skip
+            panel.fill_between(
+                channel.time, low, high, color=line.get_color(), alpha=0.25, linewidth=0, label=f"{name}5 to 95 %"
+            )
     legend_beside(panel, "\n".join(dict.fromkeys(counts)))
 
 

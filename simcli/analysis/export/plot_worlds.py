@@ -79,8 +79,16 @@ class _Worlds:
         if not self.there.all():
             known = ~self.there & np.isfinite(self.axes[0].values.astype(float)) & (len(self.axes) == 2)
             at = self.axes[0].values[known]  # at the edge, below the x they have
-            panel.plot(at, np.full(len(at), _EDGE), color="tab:red", marker="|" if len(at) else "", markersize=9,
-                       linestyle="none", transform=panel.get_xaxis_transform(), label=self.missing_text)  # fmt: skip
+            panel.plot(
+                at,
+                np.full(len(at), _EDGE),
+                color="tab:red",
+                marker="|" if len(at) else "",
+                markersize=9,
+                linestyle="none",
+                transform=panel.get_xaxis_transform(),
+                label=self.missing_text,
+            )
         if panel.get_legend_handles_labels()[1]:
             legend_beside(panel, title)
 
@@ -121,13 +129,23 @@ def _histogram(panel, worlds: _Worlds, along_x: bool) -> str:
     if len(edges) > MAX_BINS + 1:
         edges = np.linspace(edges[0], edges[-1], MAX_BINS + 1)
     files, any_failed = _rows_of_files(worlds.table), bool(worlds.failed.any())
-    parts = {f"not failed ({worlds.good.sum()})": worlds.good} if len(files) == 1 else {
-        file: rows & worlds.good for file, rows in files.items()}  # fmt: skip
+    parts = (
+        {f"not failed ({worlds.good.sum()})": worlds.good}
+        if len(files) == 1
+        else {file: rows & worlds.good for file, rows in files.items()}
+    )
     parts |= {f"failed ({worlds.failed.sum()})": worlds.failed} if any_failed else {}
     colours = in_plot_order(len(files)) if len(files) > 1 else ["tab:blue"]
-    panel.hist([values[rows] for rows in parts.values()], edges, stacked=len(files) == 1,
-               orientation="vertical" if along_x else "horizontal", label=[*parts] if len(parts) > 1 else None,
-               color=[*colours, "tab:red"][: len(parts)], edgecolor="white", linewidth=0.5)  # fmt: skip
+    panel.hist(
+        [values[rows] for rows in parts.values()],
+        edges,
+        stacked=len(files) == 1,
+        orientation="vertical" if along_x else "horizontal",
+        label=[*parts] if len(parts) > 1 else None,
+        color=[*colours, "tab:red"][: len(parts)],
+        edgecolor="white",
+        linewidth=0.5,
+    )
     (panel.set_xlabel if along_x else panel.set_ylabel)(_label(worlds.axes[0]))
     (panel.set_ylabel if along_x else panel.set_xlabel)("worlds")
     (panel.yaxis if along_x else panel.xaxis).get_major_locator().set_params(integer=True)
@@ -150,8 +168,15 @@ def _curves(panel, worlds: _Worlds) -> str:
             marker = {"marker": "o", "markersize": 3} if len(kept) <= MAX_MARKED else {}
             panel.plot(x.values[kept], y.values[kept], linewidth=1.2, label=label, **marker)
         else:
-            panel.scatter(x.values[kept], y.values[kept], s=_point_size(len(x.values)), linewidths=0, alpha=0.8,
-                          label=label, rasterized=len(kept) > MANY)  # fmt: skip
+            panel.scatter(
+                x.values[kept],
+                y.values[kept],
+                s=_point_size(len(x.values)),
+                linewidths=0,
+                alpha=0.8,
+                label=label,
+                rasterized=len(kept) > MANY,
+            )
     panel.grid(True, linewidth=0.3)
     panel.set_axisbelow(True)
     worlds.mark(panel, title)
@@ -165,8 +190,11 @@ def _groups(worlds: _Worlds) -> tuple[dict[str | None, np.ndarray], str | None]:
     others = [column for column in worlds.table.varied if column.name not in axes]
     if len(others) == 1 and worlds.axes[0].is_varied:
         values = np.unique(others[0].values)
-        found = {", ".join([file] * (len(files) > 1) + [f"{value:.6g}"]): np.flatnonzero(rows & (others[0].values == value))
-                 for file, rows in files.items() for value in values}  # fmt: skip
+        found = {
+            ", ".join([file] * (len(files) > 1) + [f"{value:.6g}"]): np.flatnonzero(rows & (others[0].values == value))
+            for file, rows in files.items()
+            for value in values
+        }
         found = {label: rows for label, rows in found.items() if len(rows)}
         if len(found) <= MAX_LEGEND:
             return found, others[0].title
@@ -195,8 +223,14 @@ def _colours(panel, worlds: _Worlds) -> str:
     grid = _grid(worlds)
     if grid is None:
         rows = worlds.good
-        shown = panel.scatter(x.values[rows], y.values[rows], c=z.values[rows], s=_point_size(rows.sum()), linewidths=0,
-                              rasterized=rows.sum() > MANY)  # fmt: skip
+        shown = panel.scatter(
+            x.values[rows],
+            y.values[rows],
+            c=z.values[rows],
+            s=_point_size(rows.sum()),
+            linewidths=0,
+            rasterized=rows.sum() > MANY,
+        )
         panel.grid(True, linewidth=0.3)
         panel.set_axisbelow(True)
         most = 1

@@ -77,8 +77,9 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
     return _write_whole(path, parts, replace(source, origin=origin_text("merge", parts, argv, _time_of_day())), seen)
 
 
-def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None, seen: Seen,
-                       retold: Retold) -> None:  # fmt: skip
+def write_run_of_parts(
+    runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None, seen: Seen, retold: Retold
+) -> None:
     """Write the worlds of runs that were made as parts of one as that one.
 
     Args:
@@ -203,11 +204,14 @@ def _check_fits(a: Trajectory, b: Trajectory) -> None:
         kinds = [change.kind for change in name_changes(a, b)]
         raise UsageError(f"{both} hold different {_first_of(kinds)}: slice them to the same ones first")
     if tuple(a.params) != tuple(b.params):
-        raise UsageError(f"{both} vary different parameters: {_first_of(list(a.params)) or 'none'}, and "
-                         f"{_first_of(list(b.params)) or 'none'}")  # fmt: skip
+        raise UsageError(
+            f"{both} vary different parameters: {_first_of(list(a.params)) or 'none'}, and "
+            f"{_first_of(list(b.params)) or 'none'}"
+        )
     if a.channels != b.channels:
-        raise UsageError(f"{both} hold different channels: {_first_of(a.channels)}, and {_first_of(b.channels)}: "
-                         "slice them first")  # fmt: skip
+        raise UsageError(
+            f"{both} hold different channels: {_first_of(a.channels)}, and {_first_of(b.channels)}: slice them first"
+        )
     kinds = [run.column("diag/residual").dtype.name for run in (a, b)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"{both} hold numbers of different types: {kinds[0]} and {kinds[1]}")
@@ -231,13 +235,18 @@ def _check_apart(a: Trajectory, b: Trajectory) -> None:
     if not shared and a.provenance.seed == b.provenance.seed and not scene_changes(a, b):
         numbered = {number: world for world, number in enumerate(a.batch_numbers)}
         pairs = [(numbered[number], world) for world, number in enumerate(b.batch_numbers) if number in numbered]
-        shared = [(mine, theirs) for mine, theirs in pairs
-                  if all(a.params[name][mine] == b.params[name][theirs] for name in a.params)]  # fmt: skip
+        shared = [
+            (mine, theirs)
+            for mine, theirs in pairs
+            if all(a.params[name][mine] == b.params[name][theirs] for name in a.params)
+        ]
     if shared:
         mine, theirs = shared[0]
         more = f", and {len(shared) - 1} more" if len(shared) > 1 else ""
-        raise UsageError(f"world {mine} of {a.path} is world {theirs} of {b.path}{more}: a merged file would hold it twice; "
-                         "cut one of them by `simcli slice --world`")  # fmt: skip
+        raise UsageError(
+            f"world {mine} of {a.path} is world {theirs} of {b.path}{more}: a merged file would hold it twice; "
+            "cut one of them by `simcli slice --world`"
+        )
 
 
 def _first_of(names: Sequence[str], most: int = 4) -> str:

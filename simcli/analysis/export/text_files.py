@@ -96,18 +96,30 @@ def write_opensim(asked: Extract, path: Path, seen: ExportSeen = unseen, is_moti
         UsageError: contacts; of a .mot anything but joint coordinates.
     """
     if asked.is_of_contacts:
-        raise UsageError(f"contacts are no table over time, and {path.suffix} is one: write them as .csv, .parquet, "
-                         ".jsonl or .npz")  # fmt: skip
+        raise UsageError(
+            f"contacts are no table over time, and {path.suffix} is one: write them as .csv, .parquet, .jsonl or .npz"
+        )
     if is_motion:
         asked = _coordinates(asked, path)
     table = asked.table()
     labels = [header.name for k, header in enumerate(table.headers) if k != 1]
     if is_motion:
-        labels = [labels[0], *(name.removeprefix("joint.").replace(f"{COORDINATE}.", ".").removesuffix(COORDINATE)
-                               for name in labels[1:])]  # fmt: skip
-    head = [path.stem, "version=1", f"nRows={table.n_rows}", f"nColumns={len(labels)}", "inDegrees=no", "",
-            "Units are SI units: second, metre, newton; angles are in radians.", "",
-            "endheader", "\t".join(labels)]  # fmt: skip
+        labels = [
+            labels[0],
+            *(name.removeprefix("joint.").replace(f"{COORDINATE}.", ".").removesuffix(COORDINATE) for name in labels[1:]),
+        ]
+    head = [
+        path.stem,
+        "version=1",
+        f"nRows={table.n_rows}",
+        f"nColumns={len(labels)}",
+        "inDegrees=no",
+        "",
+        "Units are SI units: second, metre, newton; angles are in radians.",
+        "",
+        "endheader",
+        "\t".join(labels),
+    ]
     with written(path) as stream:
         stream.write("\n".join(head) + "\n")
         for columns in table.blocks(seen):
@@ -120,8 +132,14 @@ def _coordinates(asked: Extract, path: Path) -> Extract:
     """The joint coordinates, where nothing else is named."""
     if not asked.channels:
         return Extract(asked.run, (f"joint.*{COORDINATE}",), asked.worlds, asked.every)
-    other = next((source.name for source in asked.sources
-                  if not (source.name.startswith("joint.") and source.name.endswith(COORDINATE))), None)  # fmt: skip
+    other = next(
+        (
+            source.name
+            for source in asked.sources
+            if not (source.name.startswith("joint.") and source.name.endswith(COORDINATE))
+        ),
+        None,
+    )
     if other:
         raise UsageError(f"{path}: .mot holds joint coordinates, and {other} is none: write it as .sto")
     return asked

@@ -55,8 +55,9 @@ def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
 def _check_free(folder: Path) -> None:
     """Refuse to replace a folder that is not of an earlier export."""
     if folder.is_dir() and not all(name.suffix == ".vtp" for name in folder.iterdir()):
-        raise OutputError(f"{folder}: is a folder that holds more than .vtp files, and will not be replaced; choose "
-                          "another -o")  # fmt: skip
+        raise OutputError(
+            f"{folder}: is a folder that holds more than .vtp files, and will not be replaced; choose another -o"
+        )
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file, where the folder of the frames goes; choose another -o")
 
@@ -82,8 +83,10 @@ def _write_frames(asked: Extract, draft: Path, name: str, pose, twist, seen: Exp
             for number, (part, text) in enumerate(parts.items()):
                 file = f"{part}_{frame:0{digits}d}.vtp"
                 (draft / file).write_text(text, encoding="utf-8")
-                index.append(f'<DataSet timestep="{float(run.time[frame])!r}" group="" part="{number}" name="{part}" '
-                             f"file={quoteattr(f'{name}/{file}')}/>")  # fmt: skip
+                index.append(
+                    f'<DataSet timestep="{float(run.time[frame])!r}" group="" part="{number}" name="{part}" '
+                    f"file={quoteattr(f'{name}/{file}')}/>"
+                )
         seen(cut.stop / run.n_frames)
     return index
 
@@ -103,8 +106,10 @@ def _points(position: np.ndarray, values: Mapping[str, np.ndarray], names: Mappi
 
 
 def _document(kind: str, body: str) -> str:
-    return (f'<?xml version="1.0"?>\n<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
-            f"  <{kind}>\n{body}  </{kind}>\n</VTKFile>\n")  # fmt: skip
+    return (
+        f'<?xml version="1.0"?>\n<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
+        f"  <{kind}>\n{body}  </{kind}>\n</VTKFile>\n"
+    )
 
 
 def _array(name: str, values: np.ndarray) -> str:
@@ -114,8 +119,10 @@ def _array(name: str, values: np.ndarray) -> str:
     data = np.ascontiguousarray(values, f"<{code}").tobytes()
     text = base64.b64encode(len(data).to_bytes(8, "little") + data).decode()
     width = values.shape[1] if values.ndim > 1 else 1
-    return (f'        <DataArray type="{_KINDS[code]}" Name={quoteattr(name)} NumberOfComponents="{width}" format="binary">'
-            f"{text}</DataArray>\n")  # fmt: skip
+    return (
+        f'        <DataArray type="{_KINDS[code]}" Name={quoteattr(name)} NumberOfComponents="{width}" format="binary">'
+        f"{text}</DataArray>\n"
+    )
 
 
 def _words(name: str, words: tuple[str, ...]) -> str:

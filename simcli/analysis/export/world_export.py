@@ -60,7 +60,9 @@ def _write_parquet(table: "WorldTable", path: Path) -> None:
     pa, parquet = pyarrow_of()
     columns = table.columns.values()
     arrays = [pa.array(column.values) for column in columns]
-    fields = [pa.field(column.name, array.type, metadata={"unit": column.unit, "text": column.text})
-              for column, array in zip(columns, arrays, strict=True)]  # fmt: skip
+    fields = [
+        pa.field(column.name, array.type, metadata={"unit": column.unit, "text": column.text})
+        for column, array in zip(columns, arrays, strict=True)
+    ]
     with drafted(path) as draft:
         parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), draft)

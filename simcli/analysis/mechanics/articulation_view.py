@@ -61,8 +61,15 @@ class ArticulationView(ViewData):
         exclude_joint_types: Sequence[JointKind | int | str] | None = None,
         include_loop_closing_joints: bool = False,
     ):
-        filters = Filters(include_joints, exclude_joints, include_links, exclude_links, include_joint_types,
-                          exclude_joint_types, include_loop_closing_joints)  # fmt: skip
+        filters = Filters(
+            include_joints,
+            exclude_joints,
+            include_links,
+            exclude_links,
+            include_joint_types,
+            exclude_joint_types,
+            include_loop_closing_joints,
+        )
         super().__init__(model, find_group(model, pattern, filters))
 
     def eval_fk(
@@ -121,9 +128,13 @@ class ArticulationView(ViewData):
         return self._filled(rows.reshape(*rows.shape[:2], -1, rows.shape[-1]), mask, indices, out)
 
     def eval_mass_matrix(
-        self, state: State, mask: object = None, indices: Sequence[int] | None = None, out: Array | None = None,
+        self,
+        state: State,
+        mask: object = None,
+        indices: Sequence[int] | None = None,
+        out: Array | None = None,
         armature: bool = True,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """Joint-space mass matrices.
 
         Args:
@@ -146,9 +157,13 @@ class ArticulationView(ViewData):
         return self._filled(np.stack(parts, axis=1), mask, indices, out)
 
     def eval_inverse_dynamics(
-        self, state: State, joint_qdd: object = 0.0, mask: object = None, indices: Sequence[int] | None = None,
+        self,
+        state: State,
+        joint_qdd: object = 0.0,
+        mask: object = None,
+        indices: Sequence[int] | None = None,
         out: Array | None = None,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """Efforts that give the joints their accelerations against inertia and gravity.
 
             f = M qdd + C(q, qd) qd + g(q)

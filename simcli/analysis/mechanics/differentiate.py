@@ -110,8 +110,10 @@ def _through(source: Held, time: _Array, world: int, kind: str) -> Callable[[_Ar
     """A function that interpolates numbers at these times and differentiates them there."""
     degree, fewest = SPLINES[kind]
     if len(time) < fewest:
-        raise UsageError(f"--differentiate: {source.where} has {len(time)} states of world {world}; a spline of degree "
-                         f"{degree} takes {fewest} or more")  # fmt: skip
+        raise UsageError(
+            f"--differentiate: {source.where} has {len(time)} states of world {world}; a spline of degree "
+            f"{degree} takes {fewest} or more"
+        )
     if (np.diff(time) <= 0).any():
         twice = time[1:][np.diff(time) <= 0][0]
         raise UsageError(f"--differentiate: {source.where} has two states of world {world} at {twice:g} s")

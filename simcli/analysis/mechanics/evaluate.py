@@ -141,9 +141,12 @@ def _in_selected(mask: Array | None, owner: Array) -> Array | bool:
 
 
 def eval_fk(
-    model: Model, state: State, mask: object = None, indices: Sequence[int] | None = None,
+    model: Model,
+    state: State,
+    mask: object = None,
+    indices: Sequence[int] | None = None,
     body_flag_filter: int = BodyFlags.ALL,
-) -> None:  # fmt: skip
+) -> None:
     """Forward kinematics: body_q and body_qd from joint_q and joint_qd.
 
     The coordinates of the tree decide, and are taken as given: a joint that closes a loop is not read, and stays open where
@@ -171,9 +174,12 @@ def eval_fk(
 
 
 def eval_ik(
-    model: Model, state: State, mask: object = None, indices: Sequence[int] | None = None,
+    model: Model,
+    state: State,
+    mask: object = None,
+    indices: Sequence[int] | None = None,
     body_flag_filter: int = BodyFlags.ALL,
-) -> None:  # fmt: skip
+) -> None:
     """Projection of the bodies on the joints: joint_q and joint_qd from body_q and body_qd, each joint by itself.
 
     Angles come out in (-pi, pi]; of a screw its advance tells the full turns. Slots of cables keep their values.

@@ -20,6 +20,7 @@ from simcli.records.reading.reader import Trajectory
 if TYPE_CHECKING:
     from simcli.analysis.mechanics.rounds import Mechanics
 
+
 @dataclass(frozen=True)
 class Forward(OnTree):
     """Forward kinematics.
@@ -131,8 +132,12 @@ def residuals(pose: Array, twist: Array, back_pose: Array, back_twist: Array) ->
     """Largest distances over the bodies of each state, (N,): position, angle, velocity, spin."""
     shift, angle = rot.pose_distance(pose, back_pose)
     gap = twist - back_twist
-    found = {"position": shift, "angle": angle, "velocity": np.linalg.norm(gap[..., :3], axis=-1),
-             "spin": np.linalg.norm(gap[..., 3:], axis=-1)}  # fmt: skip
+    found = {
+        "position": shift,
+        "angle": angle,
+        "velocity": np.linalg.norm(gap[..., :3], axis=-1),
+        "spin": np.linalg.norm(gap[..., 3:], axis=-1),
+    }
     return {f"residual_{name}": values.max(axis=1, initial=0.0) for name, values in found.items()}
 
 
@@ -164,8 +169,10 @@ class Efforts(OnTree):
         loops = loop_joints(model)
         if loops and (run is None or "reactions" not in run.channels):
             names = loop_names(model, loops)
-            raise UsageError(f"what {names} transmits does not follow from the motion: give a run of this scene that "
-                             "recorded it (output: {channels: [state, reactions]})")  # fmt: skip
+            raise UsageError(
+                f"what {names} transmits does not follow from the motion: give a run of this scene that "
+                "recorded it (output: {channels: [state, reactions]})"
+            )
         wrench = ("joint_wrench",) if loops else ()
         return (*self.inputs[:3], *(("recorded_effort",) if self.compare else ()), *wrench)  # no run records body_f
 

@@ -23,8 +23,9 @@ class Mechanics:
 
     def __init__(self, model: Model, device: Device, algorithms: type[Algorithms] = Algorithms):
         for name in acting_feedback(model, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)):
-            raise UsageError(f"the signal `{name}` drives a wrench and follows the motion by steps: states do not tell what "
-                             "the wrench is")  # fmt: skip
+            raise UsageError(
+                f"the signal `{name}` drives a wrench and follows the motion by steps: states do not tell what the wrench is"
+            )
         self.model = model
         self.algorithms = algorithms(model, device, model.n_worlds)
 

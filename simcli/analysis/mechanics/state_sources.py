@@ -53,9 +53,15 @@ if TYPE_CHECKING:
 
 _Array = np.ndarray
 LEAN_CHANNELS = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
-_COLUMNS = {"joint_q": "frames/joint_q", "joint_qd": "frames/joint_qd", "joint_qdd": "frames/joint_qdd",
-           "recorded_effort": "frames/joint_effort", "body_q": "frames/body_q", "body_qd": "frames/body_qd",
-           "joint_wrench": "frames/joint_wrench"}  # fmt: skip
+_COLUMNS = {
+    "joint_q": "frames/joint_q",
+    "joint_qd": "frames/joint_qd",
+    "joint_qdd": "frames/joint_qdd",
+    "recorded_effort": "frames/joint_effort",
+    "body_q": "frames/body_q",
+    "body_qd": "frames/body_qd",
+    "joint_wrench": "frames/joint_wrench",
+}
 
 
 @dataclass
@@ -110,8 +116,10 @@ class RunStates:
 
     def portion(self, frames: _Array) -> States:
         """The states of some frames."""
-        values = {name: self.read(name, frames) if name in self.columns else np.zeros((len(frames), len(self.worlds), 0))
-                  for name in self.wanted}  # fmt: skip
+        values = {
+            name: self.read(name, frames) if name in self.columns else np.zeros((len(frames), len(self.worlds), 0))
+            for name in self.wanted
+        }
         if self.goes_back and self.columns:
             self.to_start_of_step(frames, values)
         flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
@@ -179,8 +187,14 @@ class Prepared:
     file: Trajectory | Results | None = None
 
 
-def prepare_states(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task,
-            differentiate: str | None = None) -> Prepared:  # fmt: skip
+def prepare_states(
+    subject: Subject,
+    path: Path | None,
+    choice: Choice,
+    given: Mapping[str, Sequence[str]],
+    task: Task,
+    differentiate: str | None = None,
+) -> Prepared:
     """Find the states and build the model that they need.
 
     Args:
@@ -203,8 +217,10 @@ def prepare_states(subject: Subject, path: Path | None, choice: Choice, given: M
         raise UsageError("--q, --qd, --qdd are joint states; this command starts from poses of bodies: use --states")
     file = open_any(path) if path is not None and is_hdf5(path) else None
     if differentiate and (path is None or isinstance(file, Trajectory)):
-        raise UsageError("--differentiate is for tables of states: a run holds its rates and accelerations, and a single "
-                         "state has no neighbours in time")  # fmt: skip
+        raise UsageError(
+            "--differentiate is for tables of states: a run holds its rates and accelerations, and a single "
+            "state has no neighbours in time"
+        )
     own = subject.file if path is None and not is_given else None
     try:
         ready = _prepare(subject, path, file or own, choice, given, task, differentiate)
@@ -222,12 +238,21 @@ def _check_compared(subject: Subject, source: StateSource) -> None:
     if "recorded_effort" not in source.fields:
         raise UsageError(f"--compare: {source.where} holds no recorded efforts")
     if isinstance(source, Held) and subject.spec.solver.integrator == "semi_implicit":
-        source.notes.append(f"{source.where}: rows are taken as they stand; those of a semi_implicit run hold accelerations "
-                            "and efforts of the start of their step: give the run itself")  # fmt: skip
+        source.notes.append(
+            f"{source.where}: rows are taken as they stand; those of a semi_implicit run hold accelerations "
+            "and efforts of the start of their step: give the run itself"
+        )
 
 
-def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | None, choice: Choice,
-             given: Mapping[str, Sequence[str]], task: Task, differentiate: str | None) -> Prepared:  # fmt: skip
+def _prepare(
+    subject: Subject,
+    path: Path | None,
+    file: Trajectory | Results | None,
+    choice: Choice,
+    given: Mapping[str, Sequence[str]],
+    task: Task,
+    differentiate: str | None,
+) -> Prepared:
     if isinstance(file, Trajectory):
         return _of_run(subject, file, choice, task)
     if file is None and path is None:
@@ -320,16 +345,21 @@ def _check_inputs(subject: Subject, run: Trajectory, spec: SceneSpec, model: Mod
     """
     follows = np.isin(model.inputs.column, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)).any()
     if follows and run is subject.file and any(name.startswith(SIGNAL_PATHS) for name in run.params):
-        raise UsageError(f"{run.path}: its wrenches follow signals, and the file does not say how these differ between the "
-                         f"worlds: give the scene too: SCENE --states {run.path}")  # fmt: skip
+        raise UsageError(
+            f"{run.path}: its wrenches follow signals, and the file does not say how these differ between the "
+            f"worlds: give the scene too: SCENE --states {run.path}"
+        )
     if any(event.when for event in spec.events):
-        raise UsageError(f"{run.path}: its events by condition come at times of their own in each world, and no frame says "
-                         "which forces act after them")  # fmt: skip
+        raise UsageError(
+            f"{run.path}: its events by condition come at times of their own in each world, and no frame says "
+            "which forces act after them"
+        )
     first = min((event.at for event in spec.events), default=np.inf)
     late = run.time[choice.of_times(run.time, run.path)] > first + LEAN_CHANNELS * spec.solver.dt
     if late.any():
-        raise UsageError(f"{run.path}: an event at {first:g} s changes the mechanism; choose frames up to there, with "
-                         "--frames or --at")  # fmt: skip
+        raise UsageError(
+            f"{run.path}: an event at {first:g} s changes the mechanism; choose frames up to there, with --frames or --at"
+        )
 
 
 def renumbered(states: States, numbers: np.ndarray) -> States:

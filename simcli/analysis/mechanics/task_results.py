@@ -124,8 +124,10 @@ class OpenLoops:
         """The same as a sentence."""
         where = f" at {self._place}, the most of {self._n_states} states" if self._n_states > 1 else ""
         gap = f"{self._largest:.3g} {joint_of_row(self.model, self._row)[1]}"
-        return (f"joint `{self._name}` is open by {gap}{where}: the coordinates are taken as given, and loops stay open; "
-                "the scene's own are closed, those of `--set joints.NAME.q=VALUE` among them")
+        return (
+            f"joint `{self._name}` is open by {gap}{where}: the coordinates are taken as given, and loops stay open; "
+            "the scene's own are closed, those of `--set joints.NAME.q=VALUE` among them"
+        )
 
     @property
     def _name(self) -> str:

@@ -27,6 +27,7 @@ from simcli.records.reading.reader import Trajectory
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics
 
+
 class Task(Protocol):
     """One command."""
 

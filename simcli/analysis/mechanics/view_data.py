@@ -1,6 +1,5 @@
 """What an ArticulationView reads and writes: columns of a state, and numbers of its model."""
 
-
 import numpy as np
 
 from simcli import rotations as rot

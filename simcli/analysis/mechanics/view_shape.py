@@ -15,8 +15,10 @@ class ViewShape:
         self._model, self.group = model, group
 
     def __repr__(self) -> str:
-        return (f"<view of {self.world_count} x {self.count_per_world} articulations: {self.joint_count} joints, "
-                f"{self.joint_dof_count} dofs, {self.link_count} links>")  # fmt: skip
+        return (
+            f"<view of {self.world_count} x {self.count_per_world} articulations: {self.joint_count} joints, "
+            f"{self.joint_dof_count} dofs, {self.link_count} links>"
+        )
 
     @property
     def model(self) -> Model:

@@ -87,8 +87,9 @@ def search_equilibrium(statics: Statics, stable: bool = False) -> Equilibrium:
         if after is None:
             break
         posture = after
-    raise NoEquilibriumError(f"no equilibrium was found near the initial state after {k + 1} iterations: "
-                        f"{residual_text(statics, posture)}")  # fmt: skip
+    raise NoEquilibriumError(
+        f"no equilibrium was found near the initial state after {k + 1} iterations: {residual_text(statics, posture)}"
+    )
 
 
 def residual_text(statics: Statics, posture: Posture) -> str:

@@ -72,8 +72,10 @@ def search_leaning(statics: Statics, stable: bool = False) -> Equilibrium:
         if after is None:
             break
         posture = after
-    raise NoEquilibriumError(f"no equilibrium was found near the initial state after {k + 1} iterations, with the contacts "
-                             f"of its shapes; without them {residual_text(statics, posture)}")  # fmt: skip
+    raise NoEquilibriumError(
+        f"no equilibrium was found near the initial state after {k + 1} iterations, with the contacts "
+        f"of its shapes; without them {residual_text(statics, posture)}"
+    )
 
 
 def _kicked(statics: Statics, posture: Posture, step: Array) -> Posture:
@@ -126,8 +128,10 @@ def refuse_compliant(statics: Statics, touching: RestContacts) -> None:
     yields = np.flatnonzero(touching.compliance > 0.0)
     if len(yields):
         names = touching.name(statics.model, int(yields[0]))
-        raise NoEquilibriumError(f"{names} touch, and their contact is compliant, which statics do not support: set the "
-                                 "`compliance` of the pair to 0")  # fmt: skip
+        raise NoEquilibriumError(
+            f"{names} touch, and their contact is compliant, which statics do not support: set the "
+            "`compliance` of the pair to 0"
+        )
 
 
 def _keeps_apart(statics: Statics, posture: Posture) -> bool:
@@ -191,5 +195,7 @@ def refuse_touching(statics: Statics) -> None:
     touching = np.flatnonzero(near.found.gap <= TOUCHING_GAP * statics.length)
     if len(touching):
         names = near.name(statics.model, int(touching[0]))
-        raise UsageError(f"--unknown: {names} touch in the initial state, and forces of contacts would balance it, too: "
-                         "move them apart, or leave them out (contact.exclude)")  # fmt: skip
+        raise UsageError(
+            f"--unknown: {names} touch in the initial state, and forces of contacts would balance it, too: "
+            "move them apart, or leave them out (contact.exclude)"
+        )

@@ -83,8 +83,10 @@ def notes_of(model: Model, equilibrium: Equilibrium) -> list[str]:
     """What a reader should know of how a scene was read."""
     forces = model.inputs.column != Driven.MOTION
     tension = spring_tensions(model, equilibrium.posture.found.pose[0])
-    notes = [f"spring `{model.springs.name[k]}` is slack at the equilibrium, and has no effect"
-             for k in np.flatnonzero(model.springs.slack & (tension == 0.0))]  # fmt: skip
+    notes = [
+        f"spring `{model.springs.name[k]}` is slack at the equilibrium, and has no effect"
+        for k in np.flatnonzero(model.springs.slack & (tension == 0.0))
+    ]
     if (forces & (model.signals.kind[model.inputs.signal] != SignalKind.CONSTANT)).any():
         notes.append("signals keep the values that they have at t = 0")
     if np.nan_to_num(model.joint_qd).any():
@@ -147,8 +149,10 @@ class Study:
         posture = self.equilibrium.posture
         if self.statics.contacts is not None and (names := grazing(self.statics, posture)):
             hint = "move them apart, or leave them out (contact.exclude)"
-            raise NoEquilibriumError(f"{names} touch without force at the equilibrium: such contacts act to one side only, "
-                                     f"and cannot be linearised; {hint}")  # fmt: skip
+            raise NoEquilibriumError(
+                f"{names} touch without force at the equilibrium: such contacts act to one side only, "
+                f"and cannot be linearised; {hint}"
+            )
         C = self.statics.damping(posture)
         for slope in (self.stiffness, C):
             if slope.kink >= 0:
@@ -254,8 +258,15 @@ class Study:
             self._algorithms.destroy()
 
 
-def study(model: Model, device: Device, searches: bool = True, stable: bool = False, unknowns: Sequence[str] = (),
-          least: float = 0.0, slips: bool = False) -> Study:  # fmt: skip
+def study(
+    model: Model,
+    device: Device,
+    searches: bool = True,
+    stable: bool = False,
+    unknowns: Sequence[str] = (),
+    least: float = 0.0,
+    slips: bool = False,
+) -> Study:
     """The equilibrium of a model, from which its small motions follow.
 
     Args:
@@ -282,8 +293,10 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
     statics = Statics(charted(model), device, slips)
     if not searches and np.nan_to_num(model.joint_qd).any():
         fastest = int(np.abs(np.nan_to_num(model.joint_qd[0])).argmax())
-        raise NoEquilibriumError(f"the initial state is no equilibrium: it moves, `{model.dofs.label[fastest]}` at "
-                            f"{model.joint_qd[0, fastest]:.3g}")  # fmt: skip
+        raise NoEquilibriumError(
+            f"the initial state is no equilibrium: it moves, `{model.dofs.label[fastest]}` at "
+            f"{model.joint_qd[0, fastest]:.3g}"
+        )
     if statics.contacts is not None:
         equilibrium = search_leaning(statics, stable) if searches else initial_leaning(statics)
     else:
@@ -308,5 +321,6 @@ def check_bounds(statics: Statics, equilibrium: Equilibrium) -> None:
             x = posture.q[model.joints.q_start[j] + d - model.joints.qd_start[j]]
         if model.joints.enabled[j] and not low + ON_BOUND < x < high - ON_BOUND:
             where = f"without its stops, joint `{model.joints.name[j]}` comes to rest at {x:.6g}"
-            raise NoEquilibriumError(f"{where}, and its hard limit is [{low:.6g}, {high:.6g}]: a joint that rests on a stop "
-                                     "cannot be linearised")  # fmt: skip
+            raise NoEquilibriumError(
+                f"{where}, and its hard limit is [{low:.6g}, {high:.6g}]: a joint that rests on a stop cannot be linearised"
+            )

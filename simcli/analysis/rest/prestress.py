@@ -97,9 +97,13 @@ def prestress_of(statics: Statics, posture: Posture) -> Prestress:
     leads = states[np.arange(len(states)), np.abs(states).argmax(axis=1)] if states.size else np.ones(len(states))
     free = int(statics.is_free.sum()) - posture.U.shape[1]
     return Prestress(
-        length, spring_tensions(statics.model, posture.found.pose[0]), states / leads[:, None],
-        loose.shape[1], rigid_motions(statics, posture, loose), int(statics.balance.holds.sum()) - free,
-    )  # fmt: skip
+        length,
+        spring_tensions(statics.model, posture.found.pose[0]),
+        states / leads[:, None],
+        loose.shape[1],
+        rigid_motions(statics, posture, loose),
+        int(statics.balance.holds.sum()) - free,
+    )
 
 
 def equilibrium_matrix(statics: Statics, posture: Posture) -> tuple[Array, Array]:
@@ -188,8 +192,10 @@ def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity]
     before = elastic_tension(springs, length)[at]
     tension = nearest(A[:, at] * sign, -posture.load, sign * before, lower)
     if tension is None:
-        raise NoEquilibriumError("nothing balances the initial state so that every slack spring pulls with at least "
-                                 f"{least:g} N and no stiffness is negative")  # fmt: skip
+        raise NoEquilibriumError(
+            "nothing balances the initial state so that every slack spring pulls with at least "
+            f"{least:g} N and no stiffness is negative"
+        )
     return with_tensions(model, chosen, at, sign * tension, length[at])
 
 
@@ -239,8 +245,9 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
             raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")
 
 
-def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array,
-                  length: Array) -> SolvedPrestress:  # fmt: skip
+def with_tensions(
+    model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array, length: Array
+) -> SolvedPrestress:
     """The model whose springs have these tensions, and the numbers that were asked for.
 
     Args:
@@ -262,13 +269,19 @@ def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tens
         else:
             rest[0, k] = L - t / stiffness[0, k]
         if rest[0, k] < 0.0:
-            raise NoEquilibriumError(f"spring `{name}` would have to pull with {t:.6g} N, more than at a rest "
-                                     "length of 0: make it stiffer")  # fmt: skip
-        found = {_Quantity.rest_length: rest[0, k], _Quantity.stiffness: stiffness[0, k], _Quantity.tension: t,
-                 _Quantity.force_density: t / L}[quantity]  # fmt: skip
+            raise NoEquilibriumError(
+                f"spring `{name}` would have to pull with {t:.6g} N, more than at a rest length of 0: make it stiffer"
+            )
+        found = {
+            _Quantity.rest_length: rest[0, k],
+            _Quantity.stiffness: stiffness[0, k],
+            _Quantity.tension: t,
+            _Quantity.force_density: t / L,
+        }[quantity]
         values[f"{_GROUP}.{name}.{quantity}"] = float(found)
         units[f"{_GROUP}.{name}.{quantity}"] = _UNITS[quantity]
         kept = _Quantity.stiffness if quantity == _Quantity.stiffness else _Quantity.rest_length
         settings[f"{_GROUP}.{name}.{kept}"] = float((stiffness if kept == _Quantity.stiffness else rest)[0, k]), _UNITS[kept]
-    return SolvedPrestress(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values,
-                           units, settings)  # fmt: skip
+    return SolvedPrestress(
+        replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values, units, settings
+    )

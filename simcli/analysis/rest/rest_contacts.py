@@ -80,8 +80,17 @@ def touches_of(model: Model, found: FoundContacts, slips: bool = False, frames: 
     frame = np.stack((found.normal, along, np.cross(found.normal, along)), axis=1)
     sliding, across, still = (getattr(contacts, name)[0, k] for name in ("friction", "friction_across", "friction_static"))
     at_rest = np.where(sliding > 0.0, np.maximum(still, sliding) / np.where(sliding > 0.0, sliding, 1.0), 1.0)
-    bound = np.stack((np.ones(len(k)), sliding * at_rest, across * at_rest, contacts.torsional_friction[0, k],
-                      contacts.rolling_friction[0, k], contacts.rolling_friction[0, k]), axis=1)  # fmt: skip
+    bound = np.stack(
+        (
+            np.ones(len(k)),
+            sliding * at_rest,
+            across * at_rest,
+            contacts.torsional_friction[0, k],
+            contacts.rolling_friction[0, k],
+            contacts.rolling_friction[0, k],
+        ),
+        axis=1,
+    )
     bound = np.minimum(bound, _MOST_FRICTION)
     bound[:, 1:] *= not slips
     return RestContacts(found, body[found.shape_a], body[found.shape_b], frame, bound, contacts.compliance[0, k])
@@ -290,8 +299,10 @@ def is_in_cones(force: Array, bound: Array) -> bool:
     """Whether forces along the frames are ones that Coulomb's law lets contacts have."""
     slack = _SURE * np.abs(force).max(initial=0.0)
     n = force[:, 0]
-    parts = [(np.linalg.norm(force[:, first:end] / np.where(bound[:, first:end] > 0.0, bound[:, first:end], 1.0), axis=1))
-             for first, end in ((1, 3), (3, 4), (4, 6))]  # fmt: skip
+    parts = [
+        (np.linalg.norm(force[:, first:end] / np.where(bound[:, first:end] > 0.0, bound[:, first:end], 1.0), axis=1))
+        for first, end in ((1, 3), (3, 4), (4, 6))
+    ]
     return bool((n >= -slack).all() and all((part <= n + slack).all() for part in parts))
 
 

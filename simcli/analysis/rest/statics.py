@@ -65,11 +65,15 @@ class Statics:
         # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
         if model.combinations.name:
             name = model.combinations.name[0]
-            raise UsageError(f"`{name}`: statics and modes do not support couplings; run the scene until it rests, or let "
-                             "a joint follow another (mimic)")  # fmt: skip
+            raise UsageError(
+                f"`{name}`: statics and modes do not support couplings; run the scene until it rests, or let "
+                "a joint follow another (mimic)"
+            )
         for name in acting_feedback(model):
-            raise UsageError(f"the signal `{name}` follows the motion by steps: statics and modes do not support feedback; "
-                             "write the same law as a spring, a damper or a drive")  # fmt: skip
+            raise UsageError(
+                f"the signal `{name}` follows the motion by steps: statics and modes do not support feedback; "
+                "write the same law as a spring, a damper or a drive"
+            )
         self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
         self.length = typical_length(model)
         dof = self.balance.dof

@@ -17,8 +17,13 @@ from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.results import FIELDS, ResultAxes
 from simcli.spec.base.channel_names import SCALARS, canonical
 
-JOINT_FIELDS = {"joint_q": "q", "joint_qd": "qd", "joint_qdd": "qdd", "joint_effort": "effort",
-                "recorded_effort": "recorded_effort"}  # fmt: skip
+JOINT_FIELDS = {
+    "joint_q": "q",
+    "joint_qd": "qd",
+    "joint_qdd": "qdd",
+    "joint_effort": "effort",
+    "recorded_effort": "recorded_effort",
+}
 VECTORS = {
     "body_q": (("position", "orientation"), "body"),
     "body_qd": (("velocity", "angular_velocity"), "body"),
@@ -63,8 +68,12 @@ def field_columns(field: str, axes: ResultAxes) -> list[Name]:
         label = axes.label["NV"]
         pairs = ((f"mass_matrix.{row}.{column}", "") for row in label for column in label)
     elif field == "jacobian":
-        pairs = ((f"jacobian.{body}.{part}.{dof}", "") for body in axes.label["B"] for part in COMPONENTS["twist"]
-                 for dof in axes.label["NV"])  # fmt: skip
+        pairs = (
+            (f"jacobian.{body}.{part}.{dof}", "")
+            for body in axes.label["B"]
+            for part in COMPONENTS["twist"]
+            for dof in axes.label["NV"]
+        )
     else:
         unit = FIELDS[field].unit
         pairs = [(field.replace("residual_", "residual."), "" if unit == "1" else unit)]
@@ -124,6 +133,9 @@ def column_difference(found: Sequence[str], wanted: Sequence[str]) -> str:
         return "their order differs"
     lacks = [name for name in wanted if name not in found]
     more = [name for name in found if name not in wanted]
-    words = [f"{text} {', '.join(f'`{name}`' for name in names[:4])}" for text, names in (("lacks", lacks), ("has", more))
-             if names]  # fmt: skip
+    words = [
+        f"{text} {', '.join(f'`{name}`' for name in names[:4])}"
+        for text, names in (("lacks", lacks), ("has", more))
+        if names
+    ]
     return ", ".join(words)

@@ -32,8 +32,9 @@ def with_given(source: Held, model: Model, given: Mapping[str, Sequence[str]]) -
     for field in _FIELDS:
         start = model.joints.q_start if field == "joint_q" else model.joints.qd_start
         before = values.get(field, np.zeros((len(source.states), start[-1])))
-        numbers = _replaced(np.full_like(before, np.nan), given.get(field, ()), model.joints.name, start,
-                            f"--{field.removeprefix('joint_')}")  # fmt: skip
+        numbers = _replaced(
+            np.full_like(before, np.nan), given.get(field, ()), model.joints.name, start, f"--{field.removeprefix('joint_')}"
+        )
         named[field] = np.isfinite(numbers).all(axis=0)
         if field in values or named[field].any():
             values[field] = np.where(named[field], numbers, before)

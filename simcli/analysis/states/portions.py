@@ -207,8 +207,9 @@ def chosen_states(source: Held, choice: Choice) -> Held:
             raise UsageError(f"{source.where} has no state of world {', '.join(map(str, choice.worlds))}")
         states = states.pick(keep)
     if choice.at:
-        order = [np.flatnonzero(np.abs(states.time - states.time[k]) == 0.0) for k in
-                 choice.of_times(states.time, source.where)]  # fmt: skip
+        order = [
+            np.flatnonzero(np.abs(states.time - states.time[k]) == 0.0) for k in choice.of_times(states.time, source.where)
+        ]
         states = states.pick(np.concatenate(order))
     elif choice.frames is not None:
         states = states.pick(choice.of_times(states.time, source.where))
@@ -229,8 +230,10 @@ def of_world(source: Held, choice: Choice, n_worlds: int) -> tuple[Held, Choice]
     if source.is_numbered or n_worlds == 1:
         return source, choice
     if choice.worlds is None or len(choice.worlds) != 1:
-        raise UsageError(f"{source.where}: has no column `world`, and the scene has worlds 0 to {n_worlds - 1}: say which "
-                         "one with --world I")  # fmt: skip
+        raise UsageError(
+            f"{source.where}: has no column `world`, and the scene has worlds 0 to {n_worlds - 1}: say which "
+            "one with --world I"
+        )
     world = choice.of_worlds(n_worlds, "the scene")
     states = replace(source.states, world=np.full(len(source.states), world[0]))
     return replace(source, states=states, n_worlds=n_worlds), replace(choice, worlds=None)

@@ -21,8 +21,10 @@ from simcli.spec.values.units import UnitError, column_factor, split_header
 _ROWS = 4096  # read at a time
 UNIT_LENGTH = 1e-3  # how far a quaternion's length may be from 1: what is left of one printed with four digits
 INPUT = {"joint": "joint_q", "body": "body_q"}  # what a state must at least hold, by what the command starts from
-READ = {"joint": ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_f"),
-        "body": ("body_q", "body_qd")}  # fmt: skip
+READ = {
+    "joint": ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_f"),
+    "body": ("body_q", "body_qd"),
+}
 
 
 @dataclass(frozen=True)
@@ -151,14 +153,18 @@ class _Table:
         except ValueError:
             table = None
         if table is None:
-            table = np.array([[self.number(text, cell, free, line)
-                               for text, cell, free in zip(row, cells, optional, strict=True)]
-                              for row, line in zip(rows, lines, strict=True)])  # fmt: skip
+            table = np.array(
+                [
+                    [self.number(text, cell, free, line) for text, cell, free in zip(row, cells, optional, strict=True)]
+                    for row, line in zip(rows, lines, strict=True)
+                ]
+            )
         bad = ~np.isfinite(table) & ~optional
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            raise FileError(f"{self.path}:{lines[row]}: column `{cells[column].header}`: `{rows[row][column].strip()}` is "
-                            "not finite")  # fmt: skip
+            raise FileError(
+                f"{self.path}:{lines[row]}: column `{cells[column].header}`: `{rows[row][column].strip()}` is not finite"
+            )
         return table * np.array([cell.factor for cell in cells])
 
     def is_optional(self, cell: _Cell) -> bool:
@@ -226,8 +232,9 @@ def as_states(values: dict[str, np.ndarray], axes: ResultAxes, is_tree: np.ndarr
     return shaped
 
 
-def check_coordinates(values: dict[str, np.ndarray], model: Model, place: Callable[[int], str],
-                      error: type[SimcliError]) -> None:  # fmt: skip
+def check_coordinates(
+    values: dict[str, np.ndarray], model: Model, place: Callable[[int], str], error: type[SimcliError]
+) -> None:
     """Refuse quaternions that are none, and angles in which a scene could not begin.
 
     Args:
@@ -237,8 +244,11 @@ def check_coordinates(values: dict[str, np.ndarray], model: Model, place: Callab
         error: what to raise.
     """
     joints = model.joints
-    groups = [("joint_q", f"joint `{joints.name[j]}`", int(joints.q_start[j + 1]) - 4) for j in range(model.n_joints)
-              if joints.kind[j] in QUATERNIONS and joints.is_tree[j]]  # fmt: skip
+    groups = [
+        ("joint_q", f"joint `{joints.name[j]}`", int(joints.q_start[j + 1]) - 4)
+        for j in range(model.n_joints)
+        if joints.kind[j] in QUATERNIONS and joints.is_tree[j]
+    ]
     starts = zip(joints.name, joints.q_start, joints.q_start[1:], joints.dof_dim, strict=False)
     for name, start, end, dim in starts if "joint_q" in values else ():
         far = np.flatnonzero(far_angles(values["joint_q"][:, start:end], dim))

@@ -29,10 +29,33 @@ _NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: k
 NO_FILE = ("SC110", "SC111")
 _SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
 # Tables that say how a run starts, is driven and drawn: not what its states mean.
-NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
-                "dof_effort_", "dof_velocity_", "body_q", "joint_articulation")  # fmt: skip
-_TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
-          "bushings", "wrenches", "drags")  # fmt: skip
+NOT_COMPARED = (
+    "initial_",
+    "applied_",
+    "shape_",
+    "dof_drive_",
+    "dof_limit_",
+    "dof_damping",
+    "dof_friction",
+    "dof_effort_",
+    "dof_velocity_",
+    "body_q",
+    "joint_articulation",
+)
+_TABLES = (
+    "bodies",
+    "joints",
+    "dofs",
+    "links",
+    "mimics",
+    "cables",
+    "shapes",
+    "points",
+    "springs",
+    "bushings",
+    "wrenches",
+    "drags",
+)
 
 
 @dataclass(frozen=True)
@@ -115,8 +138,11 @@ def _understand(document: Document, needs_forces: bool, needs_meshes: bool = Tru
     try:
         return resolve(document)
     except SceneError as error:
-        serious = [fault for fault in error.faults if not (
-            (fault.code in _NOT_HONOURED and not needs_forces) or (_is_of_mesh(fault) and not needs_meshes))]  # fmt: skip
+        serious = [
+            fault
+            for fault in error.faults
+            if not ((fault.code in _NOT_HONOURED and not needs_forces) or (_is_of_mesh(fault) and not needs_meshes))
+        ]
         if error.spec is None or serious:
             raise
         return error.spec
@@ -168,8 +194,10 @@ def worlds_of_run(subject: Subject, run: Trajectory) -> np.ndarray:
         found = _replayed(subject, run)
         if found is not None:
             return np.array([found])
-    raise UsageError(f"{run.path} has worlds 0 to {run.n_worlds - 1}, the scene 0 to {n - 1}, and none says which is which: "
-                     f"give the run alone, without the scene")  # fmt: skip
+    raise UsageError(
+        f"{run.path} has worlds 0 to {run.n_worlds - 1}, the scene 0 to {n - 1}, and none says which is which: "
+        f"give the run alone, without the scene"
+    )
 
 
 def _replayed(subject: Subject, run: Trajectory) -> int | None:
@@ -195,8 +223,10 @@ def check_mechanism_names(model: Model, run: Trajectory) -> None:
             continue
         change = column_difference(theirs[axis], mine[axis])
         if set(theirs[axis]) < set(mine[axis]):
-            raise UsageError(f"{run.path}: keeps only some of the {what} ({change}), and states need all of them: run the "
-                             "scene without `output.select`")  # fmt: skip
+            raise UsageError(
+                f"{run.path}: keeps only some of the {what} ({change}), and states need all of them: run the "
+                "scene without `output.select`"
+            )
         raise UsageError(f"{run.path}: has not the {what} of the scene: {change}")
 
 
@@ -226,8 +256,11 @@ def differing(model: Model, seats: np.ndarray, wanted: np.ndarray, run: Trajecto
 
 def of_one_world(model: Model) -> Model:
     """A model that serves any number of states, if its worlds differ in nothing but their initial states."""
-    varies = [column.name for column in COLUMNS if column.axes[:1] == ("W|1",) and len(column.read(model)) > 1
-              and not column.name.startswith("initial_")]  # fmt: skip
+    varies = [
+        column.name
+        for column in COLUMNS
+        if column.axes[:1] == ("W|1",) and len(column.read(model)) > 1 and not column.name.startswith("initial_")
+    ]
     for name, table in vars(model).items():
         if name not in _TABLES:  # whose world axes COLUMNS does not know
             columns = vars(table).values() if is_dataclass(table) else ()

@@ -47,8 +47,13 @@ def sample_table(document: Document, spec: SceneSpec) -> WorldTable:
         Columns `world`, `seed`, and one per varied path, of a vector one per component, in SI.
     """
     names, values = world_table(spec)
-    numbers = [WorldColumn(name, column, param_unit(document, spec, name), "a varied number", is_varied=True)
-               for name, column in zip(names, values.T, strict=True)]  # fmt: skip
-    columns = [WorldColumn("world", np.arange(len(values)), "", "number of the world"),
-               WorldColumn("seed", np.asarray(world_seeds(spec), np.uint64), "", "seed of the world"), *numbers]  # fmt: skip
+    numbers = [
+        WorldColumn(name, column, param_unit(document, spec, name), "a varied number", is_varied=True)
+        for name, column in zip(names, values.T, strict=True)
+    ]
+    columns = [
+        WorldColumn("world", np.arange(len(values)), "", "number of the world"),
+        WorldColumn("seed", np.asarray(world_seeds(spec), np.uint64), "", "seed of the world"),
+        *numbers,
+    ]
     return WorldTable({column.name: column for column in columns}, len(values))

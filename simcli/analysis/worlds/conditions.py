@@ -138,16 +138,30 @@ def _is_there(name: str, lookup: Callable[[str], object]) -> bool:
 
 
 _COMPARISONS = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
     ast.NotEq: lambda a, b: (a != b) & (a == a) & (b == b),  # NaN is no other number
-}  # fmt: skip
+}
 _COLUMNS = Arithmetic(
     np.float64,
     {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: np.divide, ast.Pow: np.power},
-    {"min": lambda *values: reduce(np.minimum, values), "max": lambda *values: reduce(np.maximum, values),
-     "abs": np.abs, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "exp": np.exp, "atan2": np.arctan2,
-     "sign": np.sign, "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high)},
-)  # fmt: skip
+    {
+        "min": lambda *values: reduce(np.minimum, values),
+        "max": lambda *values: reduce(np.maximum, values),
+        "abs": np.abs,
+        "sqrt": np.sqrt,
+        "sin": np.sin,
+        "cos": np.cos,
+        "tan": np.tan,
+        "exp": np.exp,
+        "atan2": np.arctan2,
+        "sign": np.sign,
+        "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    },
+)
 HOW = "write as `{measure.peak} > 3 and {status} == ok`"
 
 _Lookup = Callable[[str], "WorldColumn"]
@@ -235,8 +249,12 @@ class _Names:
         Raises:
             ExpressionError: there is one.
         """
-        here = [self._columns[one.id] for node in nodes for one in ast.walk(node)
-                if isinstance(one, ast.Name) and one.id in self._columns]  # fmt: skip
+        here = [
+            self._columns[one.id]
+            for node in nodes
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name) and one.id in self._columns
+        ]
         columns = [one for one in here if not isinstance(one, Written)]
         for number in here:
             if isinstance(number, Written):

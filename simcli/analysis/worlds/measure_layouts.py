@@ -12,16 +12,32 @@ from simcli.spec.schema.expect import MeasureSpec
 
 _QUATERNION = ("x", "y", "z", "w")
 # Units of quantities, by `kind_of`.
-SI = {**{name: one.unit.replace("*", " ") for name, one in SENSOR_TYPES.items() if one.width},
-      "position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
-      "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
+SI = {
+    **{name: one.unit.replace("*", " ") for name, one in SENSOR_TYPES.items() if one.width},
+    "position": "m",
+    "orientation": "1",
+    "velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "drive_power": "W",
+    "force": "N",
+    "count": "1",
+    "energy": "J",
+    "distance": "m",
+}
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
 _WORDS = {
-    "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
-    "range": "largest less smallest value of", "final": "value at the last step of", "mean": "mean over time of",
-    "std": "standard deviation over time of", "rms": "root of the mean square over time of",
-    "integral": "integral over time of", "first": "first time of", "last_outside": "last time of",
-}  # fmt: skip
+    "max": "largest value of",
+    "min": "smallest value of",
+    "max_abs": "largest absolute value of",
+    "range": "largest less smallest value of",
+    "final": "value at the last step of",
+    "mean": "mean over time of",
+    "std": "standard deviation over time of",
+    "rms": "root of the mean square over time of",
+    "integral": "integral over time of",
+    "first": "first time of",
+    "last_outside": "last time of",
+}
 
 
 def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Model) -> tuple[MeasureLayout, ...]:
@@ -32,8 +48,9 @@ def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Mode
         measures: their table.
         model: of the scene.
     """
-    return tuple(_layout(name, specs[name], measures, rows, model)
-                 for name, rows in zip(measures.names, measures.rows, strict=True))  # fmt: skip
+    return tuple(
+        _layout(name, specs[name], measures, rows, model) for name, rows in zip(measures.names, measures.rows, strict=True)
+    )
 
 
 def _layout(name: str, spec: MeasureSpec, measures: Measures, rows: slice, model: Model) -> MeasureLayout:

@@ -246,8 +246,10 @@ def _stacked(name: str, parts: list[dict], sizes: list[int], trajectories: "Sequ
     there = sorted((part[name] for part in parts if name in part), key=lambda one: one.is_varied and not one.unit)
     for part, trajectory in zip(parts, trajectories, strict=True):
         if name in part and part[name].unit != there[0].unit and (part[name].unit or not there[0].is_varied):
-            raise UsageError(f"{trajectory.path}: `{name}` is in {part[name].unit or 'no unit'}, elsewhere in "
-                             f"{there[0].unit or 'no unit'}: these files are of different scenes")  # fmt: skip
+            raise UsageError(
+                f"{trajectory.path}: `{name}` is in {part[name].unit or 'no unit'}, elsewhere in "
+                f"{there[0].unit or 'no unit'}: these files are of different scenes"
+            )
     pieces = [part[name].values if name in part else np.full(size, np.nan) for part, size in zip(parts, sizes, strict=True)]
     return replace(there[0], values=np.concatenate(pieces))
 
@@ -259,22 +261,29 @@ def _columns(trajectory: "Trajectory", numbered: bool) -> list[WorldColumn]:
         columns.append(WorldColumn(IN_BATCH, np.array(trajectory.batch_numbers), "", "number of the world in its batch"))
     columns += _status(trajectory)
     units = trajectory.param_units
-    columns += [WorldColumn(name, values, units[name], "varied", is_varied=True)
-                for name, values in trajectory.params.items()]  # fmt: skip
+    columns += [
+        WorldColumn(name, values, units[name], "varied", is_varied=True) for name, values in trajectory.params.items()
+    ]
     columns += _starts(trajectory)
     for name, measure in trajectory.measures.items():
         layout, value = measure.layout, measure.value
         labels = [f".{label}" for label in layout.labels] or [""]
         numbers = value.reshape(trajectory.n_worlds, len(labels)).T
-        columns += [WorldColumn(f"measure.{name}{label}", row, layout.unit, layout.text)
-                    for label, row in zip(labels, numbers, strict=True)]  # fmt: skip
+        columns += [
+            WorldColumn(f"measure.{name}{label}", row, layout.unit, layout.text)
+            for label, row in zip(labels, numbers, strict=True)
+        ]
     return columns
 
 
 def _starts(trajectory: "Trajectory") -> list[WorldColumn]:
     """Where joints begin of which something else may be written: coordinates of each, closed loops included."""
-    chosen = {j for match in map(_VARIED_START.fullmatch, trajectory.params) if match
-              for j in matching(trajectory.joints, match[1] or match[2])}  # fmt: skip
+    chosen = {
+        j
+        for match in map(_VARIED_START.fullmatch, trajectory.params)
+        if match
+        for j in matching(trajectory.joints, match[1] or match[2])
+    }
     moved = {event.joint for event in trajectory.events if event.code == _MOVED and event.severity >= _WARNING}
     if not chosen | moved:
         return []

@@ -8,8 +8,10 @@ from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SelectPatterns, SetValues, split_words
 from simcli.errors import Exit
 
-_WITHOUT_CONTACTS = ("shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
-                     "contain them, and differ from the recorded ones by them")  # fmt: skip
+_WITHOUT_CONTACTS = (
+    "shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
+    "contain them, and differ from the recorded ones by them"
+)
 
 
 def id(
@@ -55,8 +57,7 @@ def id(
     from simcli.analysis.mechanics.task_results import Difference
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
-                     differentiate)  # fmt: skip
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given, differentiate)
     task, difference = Efforts(external, compare), Difference()
     report = shared.perform(ask, task, difference.look if compare else None)
     if compare:

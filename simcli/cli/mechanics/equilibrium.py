@@ -30,7 +30,8 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 Unknown = Annotated[
     list[str],
     typer.Option(
-        "--unknown", metavar="PATTERN",
+        "--unknown",
+        metavar="PATTERN",
         help="Keep the initial state, and find what balances it: 'forces.cable*.rest_length', or stiffness, tension, "
         "force_density. Repeatable.",
     ),
@@ -85,8 +86,10 @@ def equilibrium(
             if output is None:
                 console.data(block(study))
             if study.rest_at_start:
-                console.note("rest lengths that are not written follow from the start, which the block changes; write them: "
-                             + set_line(_rest_lengths(study)))  # fmt: skip
+                console.note(
+                    "rest lengths that are not written follow from the start, which the block changes; write them: "
+                    + set_line(_rest_lengths(study))
+                )
         else:
             console.data("\n".join(_lines(study)))
             console.say(study_verdict(study))
@@ -108,8 +111,10 @@ def _claim(scene: Path, sets: list[str], output: Path, force: bool, is_block: bo
             raise UsageError(f"-o {output}: --initial writes a block of YAML: end the name in .yaml, or leave --initial out")
         claim_path(output, force, [scene])
     elif n_worlds(claim_scene(scene, sets, output, force)) > 1:
-        raise UsageError(f"{scene} has several worlds (`batch`), and -o writes a scene of one: leave it out with "
-                         "--set batch={}, and fix what it varied with --set; or name a .json file")  # fmt: skip
+        raise UsageError(
+            f"{scene} has several worlds (`batch`), and -o writes a scene of one: leave it out with "
+            "--set batch={}, and fix what it varied with --set; or name a .json file"
+        )
 
 
 def _save(study: "Study", document: dict[str, Any], scene: Path, sets: list[str], output: Path, is_block: bool) -> None:
@@ -135,16 +140,25 @@ def _lines(study: "Study") -> list[str]:
     wrench = clean(study.equilibrium.posture.found.wrench[0, : model.n_joints])
     vectors = ["  ".join(f"{number_text(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
-    return [console.table([*rows], ("coordinate", "joint_q", "unit")), "",
-            console.table([*zip(model.joints.name, vectors, strict=True)], header), *of_contacts(study),
-            *of_springs(study)]  # fmt: skip
+    return [
+        console.table([*rows], ("coordinate", "joint_q", "unit")),
+        "",
+        console.table([*zip(model.joints.name, vectors, strict=True)], header),
+        *of_contacts(study),
+        *of_springs(study),
+    ]
 
 
 def of_contacts(study: "Study") -> list[str]:
     """Contacts that press, as a table."""
-    rows = [(f"{one['a']}, {one['b']}", number_text(one["normal_force"]),
-             *("  ".join(f"{number_text(x):>12}" for x in clean(one[key])) for key in ("force", "point")))
-            for one in contacts_data(study)]  # fmt: skip
+    rows = [
+        (
+            f"{one['a']}, {one['b']}",
+            number_text(one["normal_force"]),
+            *("  ".join(f"{number_text(x):>12}" for x in clean(one[key])) for key in ("force", "point")),
+        )
+        for one in contacts_data(study)
+    ]
     header = ("contact of A and B", "normal force [N]", "force on B, world: x y z [N]", "point, world: x y z [m]")
     return ["", console.table(rows, header)] if rows else []
 
@@ -178,8 +192,15 @@ def set_words(study: "Study") -> list[str]:
     if study.solved is not None:
         return [f"{path}={value!r}{in_unit(unit)}" for path, (value, unit) in study.solved.settings.items()]
     units = dict(zip(study.model.dofs.q_label, coordinate_units(study.model)["q_unit"], strict=True))
-    return [*_rest_lengths(study), *(f"initial.joint_q.{name}={values[0]!r}{in_unit(units[name])}" if len(values) == 1 else
-            f"initial.joint_q.{name}={values}" for name, values in _rests(study).items())]  # fmt: skip
+    return [
+        *_rest_lengths(study),
+        *(
+            f"initial.joint_q.{name}={values[0]!r}{in_unit(units[name])}"
+            if len(values) == 1
+            else f"initial.joint_q.{name}={values}"
+            for name, values in _rests(study).items()
+        ),
+    ]
 
 
 def _rest_lengths(study: "Study") -> list[str]:

@@ -25,16 +25,20 @@ _FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 SubjectPath = Annotated[
     Path,
     typer.Argument(
-        metavar="SCENE", help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
-        callback=existing_file, show_default=False,
+        metavar="SCENE",
+        help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
+        callback=existing_file,
+        show_default=False,
     ),
 ]
 StatesFile = Annotated[
     Path | None,
     typer.Option(
-        "--states", metavar="FILE",
+        "--states",
+        metavar="FILE",
         help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
-        callback=existing_file, show_default="those of a run, else the initial state",
+        callback=existing_file,
+        show_default="those of a run, else the initial state",
     ),
 ]
 FrameNumbers = Annotated[
@@ -42,8 +46,9 @@ FrameNumbers = Annotated[
     typer.Option("--frames", metavar="A:B:C", help="Frames (rows of a table), as 10:20, ::100 or -1. Default: all."),
 ]
 AtTime = Annotated[list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")]
-WorldNumbers = Annotated[str | None,
-                         typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")]
+WorldNumbers = Annotated[
+    str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")
+]
 Q = Annotated[
     list[str],
     typer.Option("--q", metavar="VALUES", help="Joint coordinates in place of the initial: all numbers, or NAME=NUMBERS."),
@@ -60,9 +65,7 @@ class Flags(StrEnum):
     all = "all"
 
 
-BodyFlag = Annotated[
-    Flags, typer.Option("--body-flags", help="Only bodies of this kind; joints that place them.")
-]
+BodyFlag = Annotated[Flags, typer.Option("--body-flags", help="Only bodies of this kind; joints that place them.")]
 Output = Annotated[
     Path | None,
     output_option("Write .h5, .csv or .json.", metavar="FILE", show_default="a table on stdout"),

@@ -67,8 +67,17 @@ def _lines(study: "Study") -> str:
     rows = []
     for k, mode in enumerate(study.modes):
         ratio = "-" if mode.damping_ratio is None else number_text(mode.damping_ratio)
-        rows.append((str(k + 1), mode.kind.value, number_text(mode.frequency), number_text(mode.omega), ratio,
-                     number_text(mode.eigenvalue.real), leaders(study, rate[k])))  # fmt: skip
+        rows.append(
+            (
+                str(k + 1),
+                mode.kind.value,
+                number_text(mode.frequency),
+                number_text(mode.omega),
+                ratio,
+                number_text(mode.eigenvalue.real),
+                leaders(study, rate[k]),
+            )
+        )
     if not rows:
         return "no mode: joints and contacts hold every motion"
     header = ("mode", "kind", "frequency [Hz]", "omega [rad/s]", "damping ratio", "real part [1/s]", "joint coordinates")
@@ -102,15 +111,26 @@ def modes_data(study: "Study") -> dict[str, Any]:
     out = []
     for k, mode in enumerate(study.modes):
         partner = None if mode.partner is None else pair(mode.partner)
-        out.append({
-            "kind": mode.kind.value, "frequency": mode.frequency, "omega": mode.omega, "damping_ratio": mode.damping_ratio,
-            "eigenvalue": pair(mode.eigenvalue), "partner": partner,
-            "joint_qd": {name: by_joint(model, part, model.joints.qd_start) for name, part in parts(rate[k])},
-            "body_qd": {name: dict(zip(model.bodies.name, part, strict=True)) for name, part in parts(twist[k])},
-        })  # fmt: skip
-    units = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "eigenvalue": "1/s",
-             "joint_qd": by_joint(model, coordinate_units(model)["qd_unit"], model.joints.qd_start),
-             "body_qd": "m/s, rad/s"}  # fmt: skip
+        out.append(
+            {
+                "kind": mode.kind.value,
+                "frequency": mode.frequency,
+                "omega": mode.omega,
+                "damping_ratio": mode.damping_ratio,
+                "eigenvalue": pair(mode.eigenvalue),
+                "partner": partner,
+                "joint_qd": {name: by_joint(model, part, model.joints.qd_start) for name, part in parts(rate[k])},
+                "body_qd": {name: dict(zip(model.bodies.name, part, strict=True)) for name, part in parts(twist[k])},
+            }
+        )
+    units = {
+        "frequency": "Hz",
+        "omega": "rad/s",
+        "damping_ratio": "1",
+        "eigenvalue": "1/s",
+        "joint_qd": by_joint(model, coordinate_units(model)["qd_unit"], model.joints.qd_start),
+        "body_qd": "m/s, rad/s",
+    }
     return {"modes": out, "stiffness_error": study.stiffness.roughness, "units": units}
 
 

@@ -74,14 +74,20 @@ def _vector(values) -> str:
 def bodies_lines(axes, values: dict) -> list[str]:
     """Poses and twists."""
     pose, twist = values["body_q"], values["body_qd"]
-    lines = _rows([(name, _vector(pose[b, :3]), _vector(pose[b, 3:])) for b, name in enumerate(axes.label["B"])],
-                  ("body", "position x y z [m]", "orientation x y z w"))  # fmt: skip
-    lines += _rows([(name, _vector(twist[b, :3]), _vector(twist[b, 3:])) for b, name in enumerate(axes.label["B"])],
-                   ("body", "velocity of the centre of mass [m/s]", "angular velocity [rad/s]"))  # fmt: skip
+    lines = _rows(
+        [(name, _vector(pose[b, :3]), _vector(pose[b, 3:])) for b, name in enumerate(axes.label["B"])],
+        ("body", "position x y z [m]", "orientation x y z w"),
+    )
+    lines += _rows(
+        [(name, _vector(twist[b, :3]), _vector(twist[b, 3:])) for b, name in enumerate(axes.label["B"])],
+        ("body", "velocity of the centre of mass [m/s]", "angular velocity [rad/s]"),
+    )
     if axes.label["N"]:
         points = values["point_position"], values["point_velocity"]
-        lines += _rows([(name, *(_vector(a[n]) for a in points)) for n, name in enumerate(axes.label["N"])],
-                       ("point", "position [m]", "velocity [m/s]"))  # fmt: skip
+        lines += _rows(
+            [(name, *(_vector(a[n]) for a in points)) for n, name in enumerate(axes.label["N"])],
+            ("point", "position [m]", "velocity [m/s]"),
+        )
     return lines
 
 
@@ -91,8 +97,11 @@ def joints_lines(axes, values: dict) -> list[str]:
     qd = zip(axes.label["NV"], values["joint_qd"].tolist(), axes.unit["qd_unit"], strict=True)
     units = {"position": "m", "angle": "rad", "velocity": "m/s", "spin": "rad/s"}
     residual = ", ".join(f"{values[f'residual_{name}']:.3g} {unit}" for name, unit in units.items())
-    return [*_rows([*q], ("coordinate", "joint_q", "unit")), *_rows([*qd], ("dof", "joint_qd", "unit")),
-            f"  residual: {residual}"]  # fmt: skip
+    return [
+        *_rows([*q], ("coordinate", "joint_q", "unit")),
+        *_rows([*qd], ("dof", "joint_qd", "unit")),
+        f"  residual: {residual}",
+    ]
 
 
 def efforts_lines(axes, values: dict) -> list[str]:
@@ -120,14 +129,20 @@ def _grid(numbers, rows, columns) -> list[str]:
     lines, width = [], max([NUMBER_WIDTH, *map(len, columns)])
     for first in range(0, max(len(columns), 1), TABLE_COLUMNS):
         some = slice(first, first + TABLE_COLUMNS)
-        cells = [(row, *(f"{_number(x):>{width}}" for x in line[some].tolist()))
-                 for row, line in zip(rows, numbers, strict=True)]  # fmt: skip
+        cells = [
+            (row, *(f"{_number(x):>{width}}" for x in line[some].tolist())) for row, line in zip(rows, numbers, strict=True)
+        ]
         lines += _rows(cells, ("", *(f"{name:>{width}}" for name in columns[some])))
     return lines
 
 
-WRITERS = {"fk": bodies_lines, "ik": joints_lines, "id": efforts_lines, "mass-matrix": matrix_lines,
-           "jacobian": jacobian_lines}  # fmt: skip
+WRITERS = {
+    "fk": bodies_lines,
+    "ik": joints_lines,
+    "id": efforts_lines,
+    "mass-matrix": matrix_lines,
+    "jacobian": jacobian_lines,
+}
 
 
 class Json:
@@ -174,8 +189,12 @@ class Json:
         used = dict.fromkeys(axis for names in axes.values() for axis in names)
         units = {name: FIELDS[name].unit for name in self.task.outputs}
         values: dict[str, Any] = {name: np.concatenate(parts) if parts else [] for name, parts in self.parts.items()}
-        return {"axes": axes, "labels": {axis: self.axes.label[axis] for axis in used},
-                "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}}, **values}  # fmt: skip
+        return {
+            "axes": axes,
+            "labels": {axis: self.axes.label[axis] for axis in used},
+            "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}},
+            **values,
+        }
 
     def _write(self, path: Path) -> None:
         document = console.plain_json({"schema": f"simcli.{self.task.kind}/1", **self.body})
@@ -216,8 +235,9 @@ class Hdf5:
         provenance = collect_provenance(sources, scene, where, device.precision, subject.spec.batch.seed, argv)
         self.inputs = [name for name in task.inputs if name in ready.source.fields]
         fields = ["time", "world", "frame", *self.inputs, *task.outputs]
-        self.writer = ResultWriter(path, task.kind, fields, axes, provenance, subject.spec.name, ready.source.where,
-                                   ready.source.n_states)  # fmt: skip
+        self.writer = ResultWriter(
+            path, task.kind, fields, axes, provenance, subject.spec.name, ready.source.where, ready.source.n_states
+        )
 
     def __enter__(self) -> "Hdf5":
         self.writer.__enter__()

@@ -33,9 +33,18 @@ World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World o
 
 
 @contextmanager
-def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bool, device: str,
-            threads: int | None, unknowns: Sequence[str] = (), least: float = 0.0,
-            slips: bool = False) -> "Iterator[Study]":  # fmt: skip
+def studied(
+    scene: Path,
+    sets: list[str],
+    world: int,
+    searches: bool,
+    stable: bool,
+    device: str,
+    threads: int | None,
+    unknowns: Sequence[str] = (),
+    least: float = 0.0,
+    slips: bool = False,
+) -> "Iterator[Study]":
     """The study of one world of a scene.
 
     Args:
@@ -70,8 +79,9 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     refuse_modes(model, document)
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least, slips)
-        found.rest_at_start = tuple(name for name, force in spec.forces.items()
-                                    if isinstance(force, SpringForce) and force.rest_length is None)  # fmt: skip
+        found.rest_at_start = tuple(
+            name for name, force in spec.forces.items() if isinstance(force, SpringForce) and force.rest_length is None
+        )
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:
@@ -125,19 +135,28 @@ def equilibrium_data(study: "Study") -> dict[str, Any]:
     units = coordinate_units(model)["q_unit"]
     wrenches = posture.found.wrench[0, : model.n_joints]
     return {
-        "iterations": found.iterations, "residual": {"force": found.force, "torque": found.torque},
+        "iterations": found.iterations,
+        "residual": {"force": found.force, "torque": found.torque},
         "stable": None if falls < 0 else falls + stays == 0,
-        "falling_directions": None if falls < 0 else falls, "neutral_directions": None if falls < 0 else stays,
+        "falling_directions": None if falls < 0 else falls,
+        "neutral_directions": None if falls < 0 else stays,
         "joint_q": by_joint(model, study.joint_q(), model.joints.q_start),
         "body_q": dict(zip(model.bodies.name, posture.found.pose[0], strict=True)),
         "joint_wrench": dict(zip(model.joints.name, wrenches, strict=True)),
-        "multiplier": {label: value for label, value, holds in rows if holds}, "contacts": contacts_data(study),
+        "multiplier": {label: value for label, value, holds in rows if holds},
+        "contacts": contacts_data(study),
         **springs_data(study),
-        "units": {"residual": ["N", "N m"], "joint_q": by_joint(model, units, model.joints.q_start), "body_q": "m, 1",
-                  "joint_wrench": "N, N m", "multiplier": "N or N m", "springs": {"length": "m", "tension": "N",
-                  "force_density": "N/m"}, "self_stress": "1", "contacts": {"point": "m", "normal": "1",
-                  "normal_force": "N", "force": "N", "torque": "N m"}},
-    }  # fmt: skip
+        "units": {
+            "residual": ["N", "N m"],
+            "joint_q": by_joint(model, units, model.joints.q_start),
+            "body_q": "m, 1",
+            "joint_wrench": "N, N m",
+            "multiplier": "N or N m",
+            "springs": {"length": "m", "tension": "N", "force_density": "N/m"},
+            "self_stress": "1",
+            "contacts": {"point": "m", "normal": "1", "normal_force": "N", "force": "N", "torque": "N m"},
+        },
+    }
 
 
 def contacts_data(study: "Study") -> list[dict[str, Any]]:
@@ -148,9 +167,18 @@ def contacts_data(study: "Study") -> list[dict[str, Any]]:
     from simcli.analysis.rest.rest_contacts import contact_wrenches
 
     found, wrench = press.touches.found, contact_wrenches(press.touches, press.force)
-    return [{"a": names[found.shape_a[k]], "b": names[found.shape_b[k]], "point": found.point[k], "normal": found.normal[k],
-             "normal_force": float(press.force[k, 0]), "force": wrench[k, :3], "torque": wrench[k, 3:]}
-            for k in range(len(press.touches))]  # fmt: skip
+    return [
+        {
+            "a": names[found.shape_a[k]],
+            "b": names[found.shape_b[k]],
+            "point": found.point[k],
+            "normal": found.normal[k],
+            "normal_force": float(press.force[k, 0]),
+            "force": wrench[k, :3],
+            "torque": wrench[k, 3:],
+        }
+        for k in range(len(press.touches))
+    ]
 
 
 def springs_data(study: "Study") -> dict[str, Any]:
@@ -158,14 +186,21 @@ def springs_data(study: "Study") -> dict[str, Any]:
     found, names = study.prestress, study.model.springs.name
     numbers = zip(names, found.length, found.tension, found.density, strict=True)
     return {
-        "springs": {name: {"length": length, "tension": tension, "force_density": density}
-                    for name, length, tension, density in numbers},
+        "springs": {
+            name: {"length": length, "tension": tension, "force_density": density}
+            for name, length, tension, density in numbers
+        },
         "self_stress": [dict(zip(names, state, strict=True)) for state in found.self_stress],
-        "mechanisms": found.mechanisms, "rigid_motions": found.rigid_motions, "redundant_rows": found.redundant_rows,
-    }  # fmt: skip
+        "mechanisms": found.mechanisms,
+        "rigid_motions": found.rigid_motions,
+        "redundant_rows": found.redundant_rows,
+    }
 
 
 def by_joint(model, values, start) -> dict[str, Any]:
     """Numbers along an axis of coordinates by joint, of joints that have some."""
-    return {name: values[first:end] for name, first, end in zip(model.joints.name, start[:-1], start[1:], strict=True)
-            if end > first}  # fmt: skip
+    return {
+        name: values[first:end]
+        for name, first, end in zip(model.joints.name, start[:-1], start[1:], strict=True)
+        if end > first
+    }

@@ -59,8 +59,10 @@ def diff(
     from simcli.records.reading.reader import open_trajectory
 
     if exact and (rtol is not None or atol is not None or align is not None or channel or world is not None):
-        raise UsageError("--exact compares all bits of both files: leave out --rtol, --atol, --align, --channel, --world; "
-                         "`--rtol 0 --atol 0` compares some channels or worlds number by number")  # fmt: skip
+        raise UsageError(
+            "--exact compares all bits of both files: leave out --rtol, --atol, --align, --channel, --world; "
+            "`--rtol 0 --atol 0` compares some channels or worlds number by number"
+        )
     with open_trajectory(a) as first, open_trajectory(b) as second:
         if exact:
             return _exact(first, second, everything, json)
@@ -87,8 +89,11 @@ def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> in
         found = differing_bits(a, b, seen)
     scene, facts, names = scene_changes(a, b), fact_changes(a, b), name_changes(a, b)
     if json:
-        document = {"equal": not found, "first": found[0].path if found else None,
-                    "datasets": [diff_text.bit_data(one) for one in found]}  # fmt: skip
+        document = {
+            "equal": not found,
+            "first": found[0].path if found else None,
+            "datasets": [diff_text.bit_data(one) for one in found],
+        }
         console.emit("diff", diff_text.head_data(a, b, scene, facts, names) | {"exact": True} | document)
     else:
         head = diff_text.head(a, b, scene, facts, names, [], everything)
@@ -97,8 +102,16 @@ def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> in
     return Exit.NEGATIVE if found else Exit.OK
 
 
-def _within(a: "Trajectory", b: "Trajectory", tolerance: tuple[float, float], align: By, channels: list[str],
-            worlds: list[int] | None, everything: bool, json: bool) -> int:  # fmt: skip
+def _within(
+    a: "Trajectory",
+    b: "Trajectory",
+    tolerance: tuple[float, float],
+    align: By,
+    channels: list[str],
+    worlds: list[int] | None,
+    everything: bool,
+    json: bool,
+) -> int:
     from simcli.analysis.diff.comparison import Asked, compare
     from simcli.analysis.diff.extremes import Tolerance
     from simcli.analysis.diff.run_pairs import Align

@@ -19,8 +19,15 @@ MOST_NAMES = 8
 MOST_LETTERS = 40  # of a value of a scene
 
 
-def head(a: "Trajectory", b: "Trajectory", scene: list["Change"], facts: list["Change"], names: list["NameChange"],
-         params: list["Change"], everything: bool) -> list[str]:  # fmt: skip
+def head(
+    a: "Trajectory",
+    b: "Trajectory",
+    scene: list["Change"],
+    facts: list["Change"],
+    names: list["NameChange"],
+    params: list["Change"],
+    everything: bool,
+) -> list[str]:
     """The files, and what differs beside the numbers."""
     lines = [f"{word}  {run.path}  ({_extent(run)})" for word, run in (("A", a), ("B", b))]
     for title, changes in (("scene", scene), ("made with", facts), ("parameters", params)):
@@ -67,8 +74,11 @@ def _cut(rows: list[tuple], header: tuple[str, ...], everything: bool) -> list[s
 def comparison(a: "Trajectory", b: "Trajectory", found: "Comparison", everything: bool) -> list[str]:
     """What was compared, and the channels that differ."""
     pairs = found.pairs
-    lines = ["", f"compared: {plural(len(pairs.a), 'frame')} by {pairs.align}, {plural(len(found.worlds), 'world')}, "
-                 f"{plural(len(found.channels), 'channel')}"]  # fmt: skip
+    lines = [
+        "",
+        f"compared: {plural(len(pairs.a), 'frame')} by {pairs.align}, {plural(len(found.worlds), 'world')}, "
+        f"{plural(len(found.channels), 'channel')}",
+    ]
     for word, n in (("A", pairs.only_a), ("B", pairs.only_b)):
         if n:
             lines.append(f"  {plural(n, 'frame')} of {word} without a partner")
@@ -97,8 +107,18 @@ def _model_lines(model: list["TableDifference"], everything: bool) -> list[str]:
     """Tables of /model that differ: of each the entry that is farthest beyond the tolerance."""
     if not model:
         return []
-    rows = [(one.name, ", ".join(one.entry) or "-", _or_dash(one.world), _number(one.a), _number(one.b), one.unit,
-             str(one.count)) for one in model]  # fmt: skip
+    rows = [
+        (
+            one.name,
+            ", ".join(one.entry) or "-",
+            _or_dash(one.world),
+            _number(one.a),
+            _number(one.b),
+            one.unit,
+            str(one.count),
+        )
+        for one in model
+    ]
     return ["", "model:", *_cut(rows, ("table", "entry", "world", "A", "B", "unit", "entries"), everything)]
 
 
@@ -106,9 +126,20 @@ def _event_lines(events: list["EventDifference"], everything: bool) -> list[str]
     """Events that differ, by time."""
     if not events:
         return []
-    rows = [(one.reason, "all" if one.world < 0 else str(one.world), one.code, one.subject or "-", _or_dash(one.time_a),
-             _or_dash(one.time_b), _or_dash(one.value_a), _or_dash(one.value_b), _value(one.text))
-            for one in events]  # fmt: skip
+    rows = [
+        (
+            one.reason,
+            "all" if one.world < 0 else str(one.world),
+            one.code,
+            one.subject or "-",
+            _or_dash(one.time_a),
+            _or_dash(one.time_b),
+            _or_dash(one.value_a),
+            _or_dash(one.value_b),
+            _value(one.text),
+        )
+        for one in events
+    ]
     header = ("", "world", "code", "subject", "t [s] A", "t [s] B", "value A", "value B", "")
     return ["", "events:", *_cut(rows, header, everything)]
 
@@ -124,8 +155,18 @@ def _row(found: "Comparison", channel: "ChannelDifference") -> tuple:
     if not channel.differs:
         return channel.name, "0", channel.worst.unit, *[""] * 7
     ratio = f"{spread.excess.value:.3g}" if channel.judged else "not judged"
-    return (channel.worst.label, f"{peak.value:.3g}", channel.worst.unit, f"{spread.relative.value:.3g}", str(peak.frame),
-            f"{found.times[peak.frame]:g}", str(peak.world), f"{peak.a:.9g}", f"{peak.b:.9g}", ratio)  # fmt: skip
+    return (
+        channel.worst.label,
+        f"{peak.value:.3g}",
+        channel.worst.unit,
+        f"{spread.relative.value:.3g}",
+        str(peak.frame),
+        f"{found.times[peak.frame]:g}",
+        str(peak.world),
+        f"{peak.a:.9g}",
+        f"{peak.b:.9g}",
+        ratio,
+    )
 
 
 def diff_verdict(found: "Comparison", tolerance: "Tolerance") -> str:
@@ -139,8 +180,10 @@ def diff_verdict(found: "Comparison", tolerance: "Tolerance") -> str:
         return f"{console.paint('no difference:', 'good')} {plural(len(found.channels), 'channel')}, {rest}{told}"
     first = min((channel.spread.first for channel in found.above), key=lambda peak: peak.frame)
     when = f"the first at frame {first.frame}, t = {found.times[first.frame]:g} s, world {first.world}"
-    return (f"{console.paint('different:', 'bad')} {len(found.above)} of {plural(len(found.channels), 'channel')} above "
-            f"{bounds}; {when}")  # fmt: skip
+    return (
+        f"{console.paint('different:', 'bad')} {len(found.above)} of {plural(len(found.channels), 'channel')} above "
+        f"{bounds}; {when}"
+    )
 
 
 def bits(found: list["BitDifference"], everything: bool) -> list[str]:
@@ -152,8 +195,20 @@ def bits(found: list["BitDifference"], everything: bool) -> list[str]:
     out = ["", "datasets that cannot be compared as a whole:", *shown, *more] if lines else []
     if values:
         header = ("dataset", "entry", "frame", "t [s]", "world", "A", "B", "bit", "values that differ")
-        rows = [(one.path, _entry(one), _or_dash(one.frame), _or_dash(one.time), _or_dash(one.world), _value(_plain(one.a)),
-                 _value(_plain(one.b)), _bit(one), str(one.count)) for one in values]  # fmt: skip
+        rows = [
+            (
+                one.path,
+                _entry(one),
+                _or_dash(one.frame),
+                _or_dash(one.time),
+                _or_dash(one.world),
+                _value(_plain(one.a)),
+                _value(_plain(one.b)),
+                _bit(one),
+                str(one.count),
+            )
+            for one in values
+        ]
         out += ["", "first value of each dataset that differs:", *_cut(rows, header, everything)]
     return out
 
@@ -199,41 +254,65 @@ def exact_verdict(found: list["BitDifference"]) -> str:
     return f"{words}; the first in time: {', '.join(place)}: bit {_bit(first)}"
 
 
-def head_data(a: "Trajectory", b: "Trajectory", scene: list["Change"], facts: list["Change"],
-              names: list["NameChange"]) -> dict[str, Any]:  # fmt: skip
+def head_data(
+    a: "Trajectory", b: "Trajectory", scene: list["Change"], facts: list["Change"], names: list["NameChange"]
+) -> dict[str, Any]:
     """The files and what differs beside the numbers, for JSON."""
-    files = {word: {"path": run.path, "frames": run.n_frames, "worlds": run.n_worlds, "status": run.status}
-             for word, run in (("a", a), ("b", b))}  # fmt: skip
-    return {**files, "scene": [vars(one) for one in scene], "facts": [vars(one) for one in facts],
-            "names": [vars(one) for one in names]}  # fmt: skip
+    files = {
+        word: {"path": run.path, "frames": run.n_frames, "worlds": run.n_worlds, "status": run.status}
+        for word, run in (("a", a), ("b", b))
+    }
+    return {
+        **files,
+        "scene": [vars(one) for one in scene],
+        "facts": [vars(one) for one in facts],
+        "names": [vars(one) for one in names],
+    }
 
 
 def comparison_data(a: "Trajectory", b: "Trajectory", found: "Comparison", tolerance: "Tolerance") -> dict[str, Any]:
     """A comparison for JSON."""
     pairs = found.pairs
     return {
-        "within": not found.above, "rtol": tolerance.rtol, "atol": tolerance.atol, "align": pairs.align,
+        "within": not found.above,
+        "rtol": tolerance.rtol,
+        "atol": tolerance.atol,
+        "align": pairs.align,
         "params": [vars(one) for one in found.params],
-        "model": [vars(one) for one in found.model], "events": [vars(one) for one in found.events],
+        "model": [vars(one) for one in found.model],
+        "events": [vars(one) for one in found.events],
         "frames": {"compared": len(pairs.a), "only_a": pairs.only_a, "only_b": pairs.only_b},
-        "worlds": {"compared": found.worlds.a, "partners": found.worlds.b, "by_origin": found.worlds.by_origin,
-                   "by_batch": found.worlds.by_batch,
-                   "same_number": a.n_worlds == b.n_worlds},
+        "worlds": {
+            "compared": found.worlds.a,
+            "partners": found.worlds.b,
+            "by_origin": found.worlds.by_origin,
+            "by_batch": found.worlds.by_batch,
+            "same_number": a.n_worlds == b.n_worlds,
+        },
         "channels": [_channel_data(found, channel) for channel in found.channels],
-        "only_a": found.only_a, "only_b": found.only_b,
-    }  # fmt: skip
+        "only_a": found.only_a,
+        "only_b": found.only_b,
+    }
 
 
 def _channel_data(found: "Comparison", channel: "ChannelDifference") -> dict[str, Any]:
     spread = channel.spread
     first = _peak_data(found, spread.first)
     return {
-        "name": channel.name, "component": channel.worst.label, "unit": channel.worst.unit, "judged": channel.judged,
-        "above": channel.is_above, "components_above": channel.n_above, "absolute": _peak_data(found, spread.absolute),
-        "relative": _peak_data(found, spread.relative), "times_tolerance": _peak_data(found, spread.excess),
+        "name": channel.name,
+        "component": channel.worst.label,
+        "unit": channel.worst.unit,
+        "judged": channel.judged,
+        "above": channel.is_above,
+        "components_above": channel.n_above,
+        "absolute": _peak_data(found, spread.absolute),
+        "relative": _peak_data(found, spread.relative),
+        "times_tolerance": _peak_data(found, spread.excess),
         "first_above": {key: first[key] for key in first if key != "value"} if first else None,
-        "values": spread.n, "values_differing": spread.n_different, "values_above": spread.n_above,
-    }  # fmt: skip
+        "values": spread.n,
+        "values_differing": spread.n_different,
+        "values_above": spread.n_above,
+    }
 
 
 def _peak_data(found: "Comparison", peak: "Peak") -> dict[str, Any] | None:

@@ -22,8 +22,12 @@ from simcli.errors import Exit, OutputError, UsageError
 
 _RunOrMechanism = Annotated[
     Path,
-    typer.Argument(metavar="FILE|SCENE", help="Output of `simcli run` (HDF5); for models a scene, too.",
-                   callback=existing_file, show_default=False),
+    typer.Argument(
+        metavar="FILE|SCENE",
+        help="Output of `simcli run` (HDF5); for models a scene, too.",
+        callback=existing_file,
+        show_default=False,
+    ),
 ]
 
 
@@ -34,8 +38,9 @@ def export(
     every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Every N-th frame.")] = 1,
     output: Annotated[
         Path | None,
-        output_option("File to write; its suffix says the format. - for CSV on stdout.", file_or_stdout,
-                      show_default="stdout"),
+        output_option(
+            "File to write; its suffix says the format. - for CSV on stdout.", file_or_stdout, show_default="stdout"
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="For models: exit code 1 if motion depends on what is dropped.")
@@ -82,8 +87,10 @@ def export(
         count = format.writer()(asked, target, show)
     console.say(f"wrote {target} ({console.plural(count, format.counts)})")
     if json:
-        console.emit("export", {"path": target, "format": format.suffix, f"{format.counts}s": count, "worlds": worlds,
-                                "channels": names})  # fmt: skip
+        console.emit(
+            "export",
+            {"path": target, "format": format.suffix, f"{format.counts}s": count, "worlds": worlds, "channels": names},
+        )
     return Exit.OK
 
 

@@ -49,12 +49,18 @@ FORMATS = (
     _Format(".jsonl", "JSON Lines", "analysis.export.text_files:write_json_lines"),
     _Format(".sto", "storage of OpenSim", "analysis.export.text_files:write_opensim", takes_worlds=False),
     _Format(".mot", "joint coordinates for OpenSim", "analysis.export.text_files:write_motion", takes_worlds=False),
-    _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False,
-            has_folder=True),
+    _Format(
+        ".pvd",
+        "VTK, with a folder of .vtp beside it",
+        "analysis.export.vtk:write",
+        "frame",
+        takes_channels=False,
+        has_folder=True,
+    ),
     _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
     _Format(".urdf", "the mechanism of a scene as URDF", "", "element", of_scene=True),
     _Format(".xml", "the mechanism of a scene as MJCF", "", "element", of_scene=True),
-)  # fmt: skip
+)
 
 
 def format_of(path: Path) -> _Format:

@@ -87,8 +87,10 @@ def _origin(origin: dict | None) -> str:
     """`slice of a.h5, frames 0:20:2, worlds 1, 2`."""
     if not origin:
         return ""
-    parts = [f"{one['path']}, frames {':'.join(map(str, one['frames']))}, worlds {_names(list(map(str, one['worlds'])))}"
-             for one in origin["from"]]  # fmt: skip
+    parts = [
+        f"{one['path']}, frames {':'.join(map(str, one['frames']))}, worlds {_names(list(map(str, one['worlds'])))}"
+        for one in origin["from"]
+    ]
     return f"{origin['command']} of {'; '.join(parts)}"
 
 

@@ -87,8 +87,9 @@ def plot(
     return Exit.OK
 
 
-def _check_words(files: list[Path], channel: list[str], over_worlds: list[str], has_colour: bool, terminal: bool,
-                 output: Path | None) -> None:  # fmt: skip
+def _check_words(
+    files: list[Path], channel: list[str], over_worlds: list[str], has_colour: bool, terminal: bool, output: Path | None
+) -> None:
     """Refuse words that contradict each other."""
     if over_worlds and channel:
         raise UsageError("-c is drawn over time, -x -y -z over worlds: one picture shows one of them")
@@ -122,8 +123,13 @@ def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: boo
 
     drawn = draw_worlds(table, names, title, along_x)
     columns = [table.column(name).name for name in names]
-    return drawn.figure, {"kind": drawn.kind, "columns": columns, "worlds": drawn.n_worlds, "failed": drawn.n_failed,
-                          "without_value": drawn.n_missing}  # fmt: skip
+    return drawn.figure, {
+        "kind": drawn.kind,
+        "columns": columns,
+        "worlds": drawn.n_worlds,
+        "failed": drawn.n_failed,
+        "without_value": drawn.n_missing,
+    }
 
 
 def _over_time(runs: "list[Trajectory]", table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
@@ -166,9 +172,13 @@ def _names(table: "WorldTable") -> tuple[dict[int, str], str]:
         return {}, ""
     names = {world: f"world {world}" for world in worlds}
     if in_batch is not None:
-        names = {world: f"{names[world]} ({number} of the batch)"
-                 for world, number in zip(worlds, in_batch.values.tolist(), strict=True)}  # fmt: skip
+        names = {
+            world: f"{names[world]} ({number} of the batch)"
+            for world, number in zip(worlds, in_batch.values.tolist(), strict=True)
+        }
     if varied:
-        names = {world: f"{names[world]}: " + ", ".join(f"{one.values[row]:.4g}" for one in varied)
-                 for row, world in enumerate(worlds)}  # fmt: skip
+        names = {
+            world: f"{names[world]}: " + ", ".join(f"{one.values[row]:.4g}" for one in varied)
+            for row, world in enumerate(worlds)
+        }
     return names, "\n".join(one.title for one in varied)

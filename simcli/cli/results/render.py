@@ -34,15 +34,19 @@ CameraName = Annotated[
 
 def render(
     file: FilePath,
-    output: Annotated[
-        Path | None, output_option("File to write (png, gif, mp4).", show_default="FILE.png")
-    ] = None,
+    output: Annotated[Path | None, output_option("File to write (png, gif, mp4).", show_default="FILE.png")] = None,
     time: Annotated[
         float | None, typer.Option("--time", metavar="T", help="Time of a picture, s. Default: the start.")
     ] = None,
     strobe: Annotated[
-        int | None, typer.Option("--strobe", metavar="N", min=2, max=200, help="N instants in one picture, up to --time or "
-                                 "the end, the earlier the fainter.")
+        int | None,
+        typer.Option(
+            "--strobe",
+            metavar="N",
+            min=2,
+            max=200,
+            help="N instants in one picture, up to --time or the end, the earlier the fainter.",
+        ),
     ] = None,
     fps: Annotated[float | None, typer.Option("--fps", metavar="N", help="Pictures a second.", show_default="30")] = None,
     speed: Annotated[
@@ -104,8 +108,9 @@ def parse_size(text: str) -> tuple[int, int]:
 
 def _check_given(given: dict, film: bool, target: Path) -> None:
     """Refuse options of films for a picture, and of pictures for a film; and numbers out of bounds."""
-    wrong, kind, other = ((ONLY_PICTURES, "a film", "a picture, .png") if film
-                          else (ONLY_FILMS, "a picture", "a film, .gif or .mp4"))  # fmt: skip
+    wrong, kind, other = (
+        (ONLY_PICTURES, "a film", "a picture, .png") if film else (ONLY_FILMS, "a picture", "a film, .gif or .mp4")
+    )
     for option, name in wrong.items():
         if given[name] is not None:
             raise UsageError(f"{option} is of {other}; {target.name} is {kind}")
@@ -130,8 +135,14 @@ def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict
             said = (_write_film if is_film(target) else _write_picture)(shooting, target, given, tell)
         eye = shooting.studio.camera
         camera = {"position": eye.position, "target": eye.target, "up": eye.up, "fov": eye.fov}
-        return {"worlds": worlds, "width": look.size[0], "height": look.size[1], **said, "camera": camera,
-                "notes": [*subject.notes, *subject.drawings[0].notes]}  # fmt: skip
+        return {
+            "worlds": worlds,
+            "width": look.size[0],
+            "height": look.size[1],
+            **said,
+            "camera": camera,
+            "notes": [*subject.notes, *subject.drawings[0].notes],
+        }
 
 
 def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
@@ -159,8 +170,10 @@ def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
     begin, end = float(shooting.moments.time[0]), float(shooting.moments.time[-1])
     speed = given["speed"] or _SPEED
     if (end - begin) / speed * rate > MOST_PICTURES:
-        raise UsageError(f"{end - begin:g} s at --speed {speed:g} and --fps {float(rate):g} are more than {MOST_PICTURES} "
-                         "pictures: raise --speed")  # fmt: skip
+        raise UsageError(
+            f"{end - begin:g} s at --speed {speed:g} and --fps {float(rate):g} are more than {MOST_PICTURES} "
+            "pictures: raise --speed"
+        )
     times = times_of_film(begin, end, rate, speed)
     size = shooting.studio.look.size
     check_film(len(times), size, rate, target)

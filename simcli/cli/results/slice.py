@@ -37,8 +37,12 @@ def slice_run(
     ] = None,
     channel: Annotated[
         list[str],
-        typer.Option("--channel", "-c", metavar="NAME",
-                     help="Groups as in `output.channels`: state, joints, bodies, energy, reactions, contacts, body_qdd."),
+        typer.Option(
+            "--channel",
+            "-c",
+            metavar="NAME",
+            help="Groups as in `output.channels`: state, joints, bodies, energy, reactions, contacts, body_qdd.",
+        ),
     ] = [],  # noqa: B006  (Typer copies it)
     select: SelectPatterns = [],  # noqa: B006
     force: Replace = False,
@@ -74,8 +78,17 @@ def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> in
     counts = f"{console.plural(found['frames'], 'frame')}, {console.plural(found['worlds'], 'world')}"
     console.say(f"wrote {path} ({counts}, {console.size_text(found['bytes'])})")
     if as_json:
-        console.emit(kind, {"path": path, "from": sources, **{key: found[key] for key in (
-            "frames", "worlds", "time", "bytes", "channels", "bodies", "joints", "digest")}})  # fmt: skip
+        console.emit(
+            kind,
+            {
+                "path": path,
+                "from": sources,
+                **{
+                    key: found[key]
+                    for key in ("frames", "worlds", "time", "bytes", "channels", "bodies", "joints", "digest")
+                },
+            },
+        )
     return Exit.OK
 
 

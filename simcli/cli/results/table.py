@@ -152,10 +152,20 @@ def give_table(kind: str, sources: list[Path], chosen: Chosen, output: Path | No
     if output is not None:
         save_table(found, output, f"{console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)}")
     if json:
-        columns = [{"name": one.name, "unit": one.unit, "text": one.text, "values": one.values}
-                   for one in found.columns.values()]  # fmt: skip
-        console.emit(kind, {"files": sources, f"{noun}s": chosen.n_all, "found": chosen.n_found, "rows": found.n_rows,
-                            "columns": columns, "path": output})  # fmt: skip
+        columns = [
+            {"name": one.name, "unit": one.unit, "text": one.text, "values": one.values} for one in found.columns.values()
+        ]
+        console.emit(
+            kind,
+            {
+                "files": sources,
+                f"{noun}s": chosen.n_all,
+                "found": chosen.n_found,
+                "rows": found.n_rows,
+                "columns": columns,
+                "path": output,
+            },
+        )
     elif output is None:
         show_rows(chosen, found if chosen.by_name else _without_empty(found), noun)
     return Exit.OK
@@ -163,8 +173,12 @@ def give_table(kind: str, sources: list[Path], chosen: Chosen, output: Path | No
 
 def _without_empty(found):
     """The table without reasons, codes and times of ends where no row has one."""
-    empty = [name for name in found.columns if name.startswith("status.")
-             and not any(value == value and value != "" for value in found.columns[name].values.tolist())]  # fmt: skip
+    empty = [
+        name
+        for name in found.columns
+        if name.startswith("status.")
+        and not any(value == value and value != "" for value in found.columns[name].values.tolist())
+    ]
     return found.select([name for name in found.columns if name not in empty])
 
 

@@ -33,8 +33,12 @@ PROGRAM = 0.7e6  # [B] of a page without frames
 
 _RunOrScene = Annotated[
     Path,
-    typer.Argument(metavar="FILE|SCENE", help="Output of `simcli run` (HDF5), or a scene (YAML).", callback=existing_file,
-                   show_default=False),
+    typer.Argument(
+        metavar="FILE|SCENE",
+        help="Output of `simcli run` (HDF5), or a scene (YAML).",
+        callback=existing_file,
+        show_default=False,
+    ),
 ]
 _Worlds = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first few.")
@@ -46,12 +50,11 @@ _Overlay = Annotated[bool, typer.Option("--overlay", help="Worlds in one picture
 _Every = Annotated[int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")]
 _Look = Annotated[
     Path | None,
-    typer.Option("--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file,
-                 show_default=False),
+    typer.Option(
+        "--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file, show_default=False
+    ),
 ]
-_Page = Annotated[
-    Path | None, output_option("Page to write.", page_to_write, show_default="FILE.html, outputs/SCENE.html")
-]
+_Page = Annotated[Path | None, output_option("Page to write.", page_to_write, show_default="FILE.html, outputs/SCENE.html")]
 _Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
 
 
@@ -156,12 +159,19 @@ def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:
         UsageError: it would be too large for a browser, and nobody asked for every frame of it.
     """
     subject, size = content.subject, content.estimate(n_frames)
-    what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
-                      console.plural(len(subject.drawings[0].bodies), "body")))  # fmt: skip
+    what = ", ".join(
+        (
+            console.plural(n_frames, "frame"),
+            console.plural(len(subject.worlds), "world"),
+            console.plural(len(subject.drawings[0].bodies), "body"),
+        )
+    )
     if size > MOST_PAGE_BYTES and every is None:
         enough = -int(-size // MOST_PAGE_BYTES)
-        raise UsageError(f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
-                         f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all")
+        raise UsageError(
+            f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
+            f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all"
+        )
     console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
 
 
@@ -178,9 +188,15 @@ def _facts(content, target: Path) -> dict:
     """What was written, as JSON has it."""
     subject = content.subject
     drawing = subject.drawings[0]
-    return {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
-            "bodies": len(drawing.bodies), "position_error_m": content.error,
-            "notes": [*subject.notes, *drawing.notes]}  # fmt: skip
+    return {
+        "path": target,
+        "bytes": target.stat().st_size,
+        "frames": content.n_frames,
+        "worlds": subject.worlds,
+        "bodies": len(drawing.bodies),
+        "position_error_m": content.error,
+        "notes": [*subject.notes, *drawing.notes],
+    }
 
 
 def _open(target: Path) -> None:

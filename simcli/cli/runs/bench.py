@@ -79,9 +79,11 @@ def _bind(numbers: set[int]) -> None:
             os.sched_setaffinity(int(thread.name), numbers)
 
 
-_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
-          "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact; large: one world of 64 and of "
-          "1000 boxes in a pile, and of a chain of 100 and of 1000 links.")  # fmt: skip
+_TASKS = (
+    "Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
+    "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact; large: one world of 64 and of "
+    "1000 boxes in a pile, and of a chain of 100 and of 1000 links."
+)
 PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 
 
@@ -110,18 +112,26 @@ def bench(
         typer.Argument(
             metavar="SCENE",
             help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
-            callback=existing_file, show_default=False,
+            callback=existing_file,
+            show_default=False,
         ),
     ] = None,
     task: Annotated[BenchTask, typer.Option("--task", help=_TASKS)] = BenchTask.RUN,
     worlds: Annotated[
         int | None,
-        typer.Option("--worlds", metavar="N", min=1, show_default=False,
-                     help="Worlds. Default: 512 humanoids, 256 stacks, 1 pile or large one, 16384 states, else 1024."),
+        typer.Option(
+            "--worlds",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Worlds. Default: 512 humanoids, 256 stacks, 1 pile or large one, 16384 states, else 1024.",
+        ),
     ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1,
-                                         help="CPU threads; with several, their gain over one is reported.")] = 1,
+    threads: Annotated[
+        int,
+        typer.Option("--threads", metavar="N", min=1, help="CPU threads; with several, their gain over one is reported."),
+    ] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
     duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each scene.")] = 3,
@@ -174,14 +184,23 @@ def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: 
     return Exit.OK
 
 
-def works(scene: Path | None, task: BenchTask, worlds: int | None, precision: str, threads: int, device: str,
-          duration: float,
-          sets: tuple[str, ...], folder: Path) -> Iterator[BenchWork]:  # fmt: skip
+def works(
+    scene: Path | None,
+    task: BenchTask,
+    worlds: int | None,
+    precision: str,
+    threads: int,
+    device: str,
+    duration: float,
+    sets: tuple[str, ...],
+    folder: Path,
+) -> Iterator[BenchWork]:
     """What a task times: a scene, or the task's own ones."""
     worlds, stride = worlds or WORLDS.get(task, _WORLDS), STRIDES.get(task, 10)
     for path, share, more in _scenes(scene, task, folder):
-        yield BenchWork(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder,
-                        stride)  # fmt: skip
+        yield BenchWork(
+            path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride
+        )
 
 
 def subject(work: BenchWork, task: BenchTask) -> Runs | BenchStates:
@@ -202,8 +221,10 @@ def gain_line(threads: int, scene: str, writing: float, quiet: float | None = No
     """What several threads gain."""
     if quiet is None:
         return f"{scene}: {threads} threads do {writing:.2f} times the work of one"
-    return (f"{scene}: {threads} threads on as many cores do {quiet:.2f} times the work of one on one core without frames, "
-            f"{writing:.2f} times with")  # fmt: skip
+    return (
+        f"{scene}: {threads} threads on as many cores do {quiet:.2f} times the work of one on one core without frames, "
+        f"{writing:.2f} times with"
+    )
 
 
 def _scenes(scene: Path | None, task: BenchTask, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
@@ -236,12 +257,31 @@ def line(row: BenchRow) -> str:
     return f"  {row.scene}: {row.engine} {row.microseconds:.3f} us"
 
 
-BENCH_HEADER = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s",
-                "residual m/s")  # fmt: skip
+BENCH_HEADER = (
+    "scene",
+    "engine",
+    "precision",
+    "worlds",
+    "steps",
+    "threads",
+    "us each",
+    "per second",
+    "compile s",
+    "residual m/s",
+)
 
 
 def bench_cells(row: BenchRow) -> tuple[str, ...]:
     """A row of the table."""
-    return (row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
-            f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}",
-            "" if row.residual is None else f"{row.residual:.1e}")  # fmt: skip
+    return (
+        row.scene,
+        row.engine,
+        row.precision,
+        str(row.worlds),
+        str(row.steps),
+        str(row.threads),
+        f"{row.microseconds:.3f}",
+        f"{row.per_second:.3g}",
+        f"{row.compile:.1f}",
+        "" if row.residual is None else f"{row.residual:.1e}",
+    )

@@ -9,9 +9,11 @@ from pathlib import Path
 from simcli.cli import console
 
 HUMANOID = Path(__file__).resolve().parents[2] / "docs" / "humanoid.yaml"
-PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
-          'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
-          '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}')  # fmt: skip
+PUSHED = (
+    "bodies.torso.velocity={linear: [0, 0, 0]}",
+    'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
+    '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}',
+)
 LOOSE = ("name=humanoid_1e-5", "solver.contact.tolerance=1.0e-5")  # a thousand times the default, in m/s
 STACK = """simcli: 1
 name: stacks
@@ -24,8 +26,10 @@ run: {{duration: 1.0}}
 output: {{every: 0.05}}
 batch: {{seed: 1, vary: {{params.d: {{uniform: [0.0, 0.02]}}}}}}
 """
-_BOX = ('  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
-       "shapes: {{s: {{type: box, size: [0.2, 0.2, 0.2], material: m}}}}}}\n")  # fmt: skip
+_BOX = (
+    '  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
+    "shapes: {{s: {{type: box, size: [0.2, 0.2, 0.2], material: m}}}}}}\n"
+)
 
 
 def stacks(folder: Path) -> Path:
@@ -69,16 +73,26 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
             iterations, contacts = (trajectory.column(f"diag/{name}")[1:] for name in ("iterations", "contacts"))
         steps = job.schedule.n_steps
         yield {
-            "cubes": side**3, "worlds": worlds, "steps": steps, "seconds": outcome.stepping,
-            "per_second": worlds * steps / outcome.stepping, "iterations": float(iterations.mean()),
-            "most_iterations": int(iterations.max()), "contacts": int(contacts.max()), "compile": outcome.compile,
-        }  # fmt: skip
+            "cubes": side**3,
+            "worlds": worlds,
+            "steps": steps,
+            "seconds": outcome.stepping,
+            "per_second": worlds * steps / outcome.stepping,
+            "iterations": float(iterations.mean()),
+            "most_iterations": int(iterations.max()),
+            "contacts": int(contacts.max()),
+            "compile": outcome.compile,
+        }
 
 
 def _pile(side: int) -> list[str]:
     """Lines of a scene of affine cubes."""
-    return [*boxes(side), "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}", f"run: {{duration: {DURATION}}}",
-            "output: {every: 0.01, channels: [joints]}"]  # fmt: skip
+    return [
+        *boxes(side),
+        "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}",
+        f"run: {{duration: {DURATION}}}",
+        "output: {every: 0.01, channels: [joints]}",
+    ]
 
 
 def boxes(side: int) -> list[str]:
@@ -88,17 +102,29 @@ def boxes(side: int) -> list[str]:
         layer, shift = k // side**2, 0.2 * _APART * (k // side**2 % 2)
         x, y = (i * (_SIZE + _APART) + shift for i in (k % side, k // side % side))
         z = _SIZE / 2 + _APART + layer * (_SIZE + _APART)
-        lines.append(f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
-                     f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}")  # fmt: skip
+        lines.append(
+            f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
+            f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}"
+        )
     return lines
 
 
 def table(rows: list[dict]) -> str:
     """The rows as text."""
     head = ("cubes", "worlds", "steps", "steps per second", "iterations", "most", "contacts", "compile s")
-    lines = [(str(row["cubes"]), str(row["worlds"]), str(row["steps"]), f"{row['per_second']:.3g}",
-              f"{row['iterations']:.2f}", str(row["most_iterations"]), str(row["contacts"]), f"{row['compile']:.1f}")
-             for row in rows]  # fmt: skip
+    lines = [
+        (
+            str(row["cubes"]),
+            str(row["worlds"]),
+            str(row["steps"]),
+            f"{row['per_second']:.3g}",
+            f"{row['iterations']:.2f}",
+            str(row["most_iterations"]),
+            str(row["contacts"]),
+            f"{row['compile']:.1f}",
+        )
+        for row in rows
+    ]
     return console.table(lines, head, indent="")
 
 
@@ -125,16 +151,23 @@ def _chain(folder: Path, n: int, angle: float) -> Path:
     """A chain of n hinges, each of them bent by an angle [rad] as it begins."""
     lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
     for i in range(n):
-        lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
-                     "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
+        lines.append(
+            f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
+            "inertia: {diag: [0.02, 0.02, 0.00125]}}"
+        )
     lines.append("joints:")
     for i in range(n):
         parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
-        lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
-                     f"axis: {axis}, q: {angle}}}")  # fmt: skip
-    lines += ["solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}", "run: {duration: 1.0}",
-              "output: {every: 0.01}",
-              "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
+        lines.append(
+            f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
+            f"axis: {axis}, q: {angle}}}"
+        )
+    lines += [
+        "solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}",
+        "run: {duration: 1.0}",
+        "output: {every: 0.01}",
+        "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}",
+    ]
     return _written(folder / f"chain{n}.yaml", lines)
 
 
@@ -151,10 +184,14 @@ def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:
     """Windows in a row, planar, in natural coordinates: IFToMM A02, every world with another speed; else as `chains`."""
     for n in WINDOWS:
         lines = [
-            "simcli: 1", f"name: fourbar{n}", "world: {plane: xy}", "params: {v: 1.0}",
+            "simcli: 1",
+            f"name: fourbar{n}",
+            "world: {plane: xy}",
+            "params: {v: 1.0}",
             'defaults: {body: {mass: 1, inertia: {diag: [0, 0, "${1/12}"]}, natural: 1P1V}, '
-            "joint: {type: revolute, axis: [0, 0, 1]}}", "bodies:",
-        ]  # fmt: skip
+            "joint: {type: revolute, axis: [0, 0, 1]}}",
+            "bodies:",
+        ]
         lines += [f"  upright{i}: {{pose: {{xyz: [{i}, 0.5, 0]}}}}" for i in range(n + 1)]
         lines += [f"  bar{i}: {{pose: {{xyz: [{i + 0.5}, 1, 0]}}}}" for i in range(n)]
         lines.append("joints:")
@@ -164,8 +201,12 @@ def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:
         for i in range(n):
             lines.append(f"  B{i}: {{parent: upright{i}, child: bar{i}, at: [{i}, 1, 0]}}")
             lines.append(f"  C{i}: {{parent: bar{i}, child: upright{i + 1}, at: [{i + 1}, 1, 0]}}")
-        lines += ["solver: {type: natural, dt: 5.0e-4, integrator: zhong06}", "run: {duration: 1.0}",
-                  "output: {every: 0.01}", "batch: {seed: 1, vary: {params.v: {uniform: [0.8, 1.2]}}}"]  # fmt: skip
+        lines += [
+            "solver: {type: natural, dt: 5.0e-4, integrator: zhong06}",
+            "run: {duration: 1.0}",
+            "output: {every: 0.01}",
+            "batch: {seed: 1, vary: {params.v: {uniform: [0.8, 1.2]}}}",
+        ]
         yield _written(folder / f"fourbar{n}.yaml", lines), WINDOWS[0] / n
 
 

@@ -76,11 +76,18 @@ class BenchWork:
 
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = self.stride * spec.solver.dt or self.duration
-        sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={max(round(self.duration / every), 1) * every!r}", "output.channels=[joints]",
-                f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
-        request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
-                                   force=True)  # fmt: skip
+        sets = [
+            f"batch.worlds={self.worlds}",
+            f"solver.precision={self.precision}",
+            f"output.every={every!r}",
+            f"run.duration={max(round(self.duration / every), 1) * every!r}",
+            "output.channels=[joints]",
+            f"output.dtype={self.precision}",
+            "expect=[]",
+        ]
+        request = pipeline.Request(
+            self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads, force=True
+        )
         return pipeline.prepare(request)
 
     def row(self, timed: "Runs | BenchStates", seconds: list[float], residual: float | None = None) -> BenchRow:
@@ -89,13 +96,30 @@ class BenchWork:
 
         return self.line(timed, f"simcli {__version__}", self.precision, seconds, timed.compiling, residual)
 
-    def line(self, timed: "Runs | BenchStates", engine: str, precision: str, seconds: list[float], compiling: float = 0.0,
-             residual: float | None = None) -> BenchRow:  # fmt: skip
+    def line(
+        self,
+        timed: "Runs | BenchStates",
+        engine: str,
+        precision: str,
+        seconds: list[float],
+        compiling: float = 0.0,
+        residual: float | None = None,
+    ) -> BenchRow:
         """The line of any engine that did the same."""
         total, middle = self.worlds * timed.n_steps, statistics.median(seconds)
-        return BenchRow(timed.name, self.task, engine, precision, self.worlds, timed.n_steps, self.threads,
-                        middle / total * 1e6,
-                   total / middle, compiling, residual)  # fmt: skip
+        return BenchRow(
+            timed.name,
+            self.task,
+            engine,
+            precision,
+            self.worlds,
+            timed.n_steps,
+            self.threads,
+            middle / total * 1e6,
+            total / middle,
+            compiling,
+            residual,
+        )
 
 
 class Runs:

@@ -42,16 +42,21 @@ class PrecompiledItem(NamedTuple):
 def precompile(
     scenes: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[SCENE]...", show_default=False,
-                       help="Scene files. Default: a small scene for each kind of kernels; simcli doctor lists them."),
+        typer.Argument(
+            metavar="[SCENE]...",
+            show_default=False,
+            help="Scene files. Default: a small scene for each kind of kernels; simcli doctor lists them.",
+        ),
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds, as of run.")] = None,
     device: RunDevice = "auto",
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", metavar="N", min=1, show_default=False,
-                                 help="Processes at once. Default: one for each core.")
+        int | None,
+        typer.Option(
+            "--jobs", "-j", metavar="N", min=1, show_default=False, help="Processes at once. Default: one for each core."
+        ),
     ] = None,
     json: JsonFlag = False,
 ) -> int:
@@ -64,15 +69,24 @@ def precompile(
         keeper = _keeper()
         items = [PrecompiledItem(str(path), existing_file(path), worlds) for path in scenes or []]
         items = items or list(_bundles(Path(folder), worlds, [device, *([precision.value] if precision else [])]))
-        words = ["--device", device, *(["--precision", precision.value] if precision else []),
-                 *(word for text in sets for word in ("--set", text))]  # fmt: skip
+        words = [
+            "--device",
+            device,
+            *(["--precision", precision.value] if precision else []),
+            *(word for text in sets for word in ("--set", text)),
+        ]
         if len(items) == 1 and not items[0].bundle:
             made = overrides({"--precision": ("solver.precision", precision), "--worlds": ("batch.worlds", worlds)})
             rows = [_compile_here(items[0], (*made, *sets), device)]
         else:
             rows = _compile_apart(items, words, jobs or cores(), keeper, json)
-    found = {"folder": keeper, "scenes": rows, "compiled": sum(row["compiled"] for row in rows),
-             "from_cache": sum(row["from_cache"] for row in rows), "wall_s": time.perf_counter() - started}  # fmt: skip
+    found = {
+        "folder": keeper,
+        "scenes": rows,
+        "compiled": sum(row["compiled"] for row in rows),
+        "from_cache": sum(row["from_cache"] for row in rows),
+        "wall_s": time.perf_counter() - started,
+    }
     if json:
         console.emit("precompile", found)
     else:
@@ -111,14 +125,29 @@ def _compile_here(item: PrecompiledItem, sets: tuple, device: str) -> dict[str, 
     started = time.perf_counter()
     with kernels_noted() as taken:
         pipeline.take_kernels(pipeline.prepare(pipeline.Request(item.path, sets=sets, device=device)))
-    kernels = [{"name": kernel.name, "key": kernel.key, "origin": kernel.origin, "trace_s": kernel.trace,
-                "compile_s": kernel.compile} for kernel in taken]  # fmt: skip
-    return {"scene": item.name, "exit_code": int(Exit.OK), "compiled": len(taken.compiled),
-            "from_cache": len(taken.from_folder), "wall_s": time.perf_counter() - started, "kernels": kernels}  # fmt: skip
+    kernels = [
+        {
+            "name": kernel.name,
+            "key": kernel.key,
+            "origin": kernel.origin,
+            "trace_s": kernel.trace,
+            "compile_s": kernel.compile,
+        }
+        for kernel in taken
+    ]
+    return {
+        "scene": item.name,
+        "exit_code": int(Exit.OK),
+        "compiled": len(taken.compiled),
+        "from_cache": len(taken.from_folder),
+        "wall_s": time.perf_counter() - started,
+        "kernels": kernels,
+    }
 
 
-def _compile_apart(items: list[PrecompiledItem], words: list[str], jobs: int, keeper: Path,
-                   quiet: bool) -> list[dict[str, Any]]:  # fmt: skip
+def _compile_apart(
+    items: list[PrecompiledItem], words: list[str], jobs: int, keeper: Path, quiet: bool
+) -> list[dict[str, Any]]:
     """Compile scenes in a process each, several at once; one that fails is told and stops nobody."""
     alone = Lock()
 
@@ -129,8 +158,14 @@ def _compile_apart(items: list[PrecompiledItem], words: list[str], jobs: int, ke
         try:
             row = loads(done.stdout)["scenes"][0] | {"scene": item.name}
         except (JSONDecodeError, KeyError):
-            row = {"scene": item.name, "exit_code": done.returncode or int(Exit.INTERNAL), "compiled": 0, "from_cache": 0,
-                   "wall_s": 0.0, "kernels": []}  # fmt: skip
+            row = {
+                "scene": item.name,
+                "exit_code": done.returncode or int(Exit.INTERNAL),
+                "compiled": 0,
+                "from_cache": 0,
+                "wall_s": 0.0,
+                "kernels": [],
+            }
         if done.stderr:
             console.say(f"{item.name}:\n{done.stderr.rstrip()}")
         if row["exit_code"] == Exit.OK:
@@ -145,15 +180,26 @@ def _compile_apart(items: list[PrecompiledItem], words: list[str], jobs: int, ke
 
 
 def _line(row: dict[str, Any]) -> str:
-    return (f"{row['scene']}: {console.plural(row['compiled'], 'kernel')} compiled, {row['from_cache']} from the cache, "
-            f"{row['wall_s']:.3g} s")  # fmt: skip
+    return (
+        f"{row['scene']}: {console.plural(row['compiled'], 'kernel')} compiled, {row['from_cache']} from the cache, "
+        f"{row['wall_s']:.3g} s"
+    )
 
 
 def _write(found: dict[str, Any]) -> None:
-    rows = [(row["scene"], row["compiled"], row["from_cache"], round(row["wall_s"], 2),
-             round(sum(kernel["trace_s"] + kernel["compile_s"] for kernel in row["kernels"]
-                       if kernel["origin"] == "compiled"), 2))
-            for row in found["scenes"]]  # fmt: skip
+    rows = [
+        (
+            row["scene"],
+            row["compiled"],
+            row["from_cache"],
+            round(row["wall_s"], 2),
+            round(
+                sum(kernel["trace_s"] + kernel["compile_s"] for kernel in row["kernels"] if kernel["origin"] == "compiled"),
+                2,
+            ),
+        )
+        for row in found["scenes"]
+    ]
     console.data(console.table(rows, ("scene", "compiled", "from cache", "seconds", "of these compiling"), indent=""))
     console.data(f"{console.plural(found['compiled'], 'kernel')} compiled in {found['wall_s']:.3g} s into {found['folder']}")
 
@@ -163,6 +209,8 @@ def _keep_facts(item: PrecompiledItem, row: dict[str, Any], keeper: Path) -> Non
     from simcli.kernels.language import kernel_cache
 
     if item.bundle:
-        seconds = {kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None
-                   for kernel in row["kernels"]}  # fmt: skip
+        seconds = {
+            kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None
+            for kernel in row["kernels"]
+        }
         kernel_cache.keep_bundle(keeper, item.name, seconds)

@@ -62,8 +62,9 @@ def _finer(job: "Job", part: int) -> "Job":
 
     step = Override(OPTION, repr(job.schedule.dt / part), "solver.dt")
     others = [one for one in job.request.sets if not (isinstance(one, Override) and one.path == step.path)]  # no --dt
-    request = replace(job.request, sets=(*others, step), output=_folder(job.output) / f"{part}.h5", resume=False,
-                      force=job.request.force)  # fmt: skip
+    request = replace(
+        job.request, sets=(*others, step), output=_folder(job.output) / f"{part}.h5", resume=False, force=job.request.force
+    )
     finer = pipeline.prepare(request)
     spec = finer.spec.model_copy(update={"expect": []})
     return replace(finer, spec=spec, channels=finer.channels & set(COMPARED))
@@ -74,8 +75,9 @@ def _folder(output: Path) -> Path:
     return output.with_name(f".{output.name}.estimate")
 
 
-def run_refined(refinement: Refinement, show: "Callable[[Tick], None]",
-                goes_on: Callable[[], bool]) -> "ErrorEstimate | None":  # fmt: skip
+def run_refined(
+    refinement: Refinement, show: "Callable[[Tick], None]", goes_on: Callable[[], bool]
+) -> "ErrorEstimate | None":
     """Run at the finer steps, compare, and add the estimate to the file of the run; leave nothing else behind.
 
     Args:
@@ -150,8 +152,10 @@ def refined_text(found: "ErrorEstimate", wanted: float | None) -> str:
     rows = [_row(found, k, wanted) for k in np.flatnonzero(differs).tolist()]
     equal = [f"{found.channel[k]} [{found.unit[k]}]" for k in np.flatnonzero(~differs)]
     header = ("quantity", "error", "order", "difference", "where", *(["step wanted"] if wanted is not None else []))
-    lines = [f"  error of the step of {found.dt:g} s, from runs at {found.dt / 2:g} and {found.dt / 4:g} s:",
-             *([console.table(rows, header, indent="    ")] if rows else [])]  # fmt: skip
+    lines = [
+        f"  error of the step of {found.dt:g} s, from runs at {found.dt / 2:g} and {found.dt / 4:g} s:",
+        *([console.table(rows, header, indent="    ")] if rows else []),
+    ]
     if equal:
         lines.append(f"    the same at all three steps: {', '.join(equal)}")
     reasons = dict.fromkeys(reason for reason in found.verdict.flat if not EstimateVerdict(reason).has_error)
@@ -208,14 +212,22 @@ def wanted_step(found: "ErrorEstimate", k: int, wanted: float) -> tuple[float | 
 
 def estimate_json(found: "ErrorEstimate", wanted: float | None) -> dict[str, Any]:
     """All of it as the document of `run --json`; of each quantity the worst world; the file has all of them."""
-    return {"dt": found.dt, "integrator": found.integrator, "wanted": wanted,
-            "channels": [_channel(found, k, wanted) for k in range(len(found.channel))]}  # fmt: skip
+    return {
+        "dt": found.dt,
+        "integrator": found.integrator,
+        "wanted": wanted,
+        "channels": [_channel(found, k, wanted) for k in range(len(found.channel))],
+    }
 
 
 def _channel(found: "ErrorEstimate", k: int, wanted: float | None) -> dict[str, Any]:
     world = worst_world(found, k)
     columns = ("difference", "finer_difference", "order", "error", "time", "label", "verdict")
-    document = {"channel": found.channel[k], "unit": found.unit[k], "world": world,
-                **{name: getattr(found, name)[world, k] for name in columns},
-                "worlds_by_verdict": Counter(found.verdict[:, k].tolist())}  # fmt: skip
+    document = {
+        "channel": found.channel[k],
+        "unit": found.unit[k],
+        "world": world,
+        **{name: getattr(found, name)[world, k] for name in columns},
+        "worlds_by_verdict": Counter(found.verdict[:, k].tolist()),
+    }
     return document if wanted is None else document | {"step_wanted": wanted_step(found, k, wanted)[0]}

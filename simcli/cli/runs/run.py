@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
     from simcli.view.page.live_process import LiveProcess
 
+
 class LiveView:
     """Shows a run from its first frames on, if that is wanted.
 
@@ -115,20 +116,32 @@ def run(
         raise UsageError(f"--resume and {'--restart' if restart else '--force'} contradict each other")
     if wanted is not None and not (error_estimate and 0 < wanted < float("inf")):
         raise UsageError("--wanted is an error above 0, in SI units, as 1e-6; it goes with --error-estimate")
-    changes = overrides({
-        "--duration": ("run.duration", duration), "--dt": ("solver.dt", dt), "--solver": ("solver.type", solver),
-        "--precision": ("solver.precision", precision), "--on-failure": ("run.on_failure", on_failure),
-        "--select": ("output.select", dumps(split_words("--select", select)) if select else None),
-    })  # fmt: skip
+    changes = overrides(
+        {
+            "--duration": ("run.duration", duration),
+            "--dt": ("solver.dt", dt),
+            "--solver": ("solver.type", solver),
+            "--precision": ("solver.precision", precision),
+            "--on-failure": ("run.on_failure", on_failure),
+            "--select": ("output.select", dumps(split_words("--select", select)) if select else None),
+        }
+    )
     reading = import_overrides(scene, package_path, fix_inertia)
     varied = batch_overrides(vary, vary_table, worlds, seed)
     laid: tuple[str | Override, ...] = (*reading, *changes, *varied, *map(measure_override, measure), *sets)
     request = Request(
-        scene, output, laid, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
+        scene,
+        output,
+        laid,
+        device,
+        threads,
+        force=force or restart,
+        resume=resume,
+        argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
         leaves_at_once=leaves_at_once(),
-    )  # fmt: skip
+    )
     if dry_run:
         return _dry_run(request, json, error_estimate)
     return _run(request, quiet, verbose, json, view, (error_estimate, wanted))
@@ -143,9 +156,13 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
     job = pipeline.prepare(request)
     preparation = time.perf_counter() - begun
     finer = refined_runs.refinement_of(job).finer if refined else ()
-    found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
-             "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
-             "free_bytes": free_bytes(job.output), "preparation_seconds": preparation}  # fmt: skip
+    found = {
+        **estimate(job.spec, job.model, job.schedule, job.channels),
+        "output": job.output,
+        "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
+        "free_bytes": free_bytes(job.output),
+        "preparation_seconds": preparation,
+    }
     if as_json:
         console.emit("run.estimate", found)
     else:
@@ -200,11 +217,17 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
         if trouble is not None:  # the run itself is whole, and has been told
             raise trouble
         if as_json:
-            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome), "solver": job.spec.solver.type,
-                                 "integrator": job.spec.solver.integrator,
-                                 **({"error_estimate": found and refined_runs.estimate_json(found, asked[1])}
-                                    if refinement else {}),
-                                 "moved_at_start": summary.start_json(job.model)})  # fmt: skip
+            console.emit(
+                "run",
+                {
+                    "exit_code": int(code),
+                    **summary.outcome_json(outcome),
+                    "solver": job.spec.solver.type,
+                    "integrator": job.spec.solver.integrator,
+                    **({"error_estimate": found and refined_runs.estimate_json(found, asked[1])} if refinement else {}),
+                    "moved_at_start": summary.start_json(job.model),
+                },
+            )
     return code
 
 
@@ -218,7 +241,7 @@ def _say_beginning(job, verbose: int) -> None:
     say_imported(job.document, job.request.scene)
     if text := summary.start_text(job.model, verbose):
         console.say(text)
-    for fork in job.model.start.forks[:summary.MOST_WORLDS]:
+    for fork in job.model.start.forks[: summary.MOST_WORLDS]:
         console.warn(f"{fork.text}; {FORK_HINT}: simcli explain SC621")
     trouble, advice = stiff_text(job.model, job.spec.solver)
     if trouble:

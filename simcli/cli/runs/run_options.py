@@ -78,7 +78,9 @@ Restart = Annotated[bool, typer.Option("--restart", help="Start an unfinished ou
 CheckpointTime = Annotated[
     str | None,
     typer.Option(
-        "--checkpoint-every", metavar="T", help="Wall time between checkpoints, '10 min'. Default: 1 min.",
+        "--checkpoint-every",
+        metavar="T",
+        help="Wall time between checkpoints, '10 min'. Default: 1 min.",
         show_default=False,
     ),
 ]
@@ -142,8 +144,10 @@ def vary_override(text: str) -> "Override":
         raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
     if span := _SPAN.fullmatch(values.strip()):
         low, high = span.groups()
-        raise UsageError(f"--vary {text}: write --vary '{key}=linspace({low}, {high})' for values spread over the worlds, "
-                         f"'{key}=uniform({low}, {high})' for draws, or a list, '{key}={low},{high}'")  # fmt: skip
+        raise UsageError(
+            f"--vary {text}: write --vary '{key}=linspace({low}, {high})' for values spread over the worlds, "
+            f"'{key}=uniform({low}, {high})' for draws, or a list, '{key}={low},{high}'"
+        )
     return Override(VARY, text)
 
 

@@ -38,8 +38,7 @@ def notes_of_scene(job) -> list[str]:
     document = job.document
     name, text, hint = placeless_text(job.spec, job.model)
     hinges = [f"{document.where(f'joints.{name}')}: {text}: {hint}"] if name else []
-    return hinges + [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document)
-                     if fault.code in _NOTED]  # fmt: skip
+    return hinges + [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document) if fault.code in _NOTED]
 
 
 def start_text(model, verbose: int = 0) -> str:
@@ -71,8 +70,18 @@ def _move_words(model, move, worlds: list[int]) -> str:
 
 def start_json(model) -> list[dict[str, Any]]:
     """The same for programs."""
-    return [{"joint": model.joints.name[one.joint], "world": one.world, "worlds": one.n_worlds, "from": one.before,
-             "to": one.after, "written": one.is_written, "why": one.reason} for one in model.start.moves]  # fmt: skip
+    return [
+        {
+            "joint": model.joints.name[one.joint],
+            "world": one.world,
+            "worlds": one.n_worlds,
+            "from": one.before,
+            "to": one.after,
+            "written": one.is_written,
+            "why": one.reason,
+        }
+        for one in model.start.moves
+    ]
 
 
 def _last(estimate: dict[str, Any]) -> str:
@@ -165,8 +174,10 @@ def unsolved_line(outcome) -> str:
 
 def untrusted_lines(outcome, limit: int) -> list[str]:
     """Worlds that came to their end, but are not to be trusted, and why."""
-    lines = [f"{console.paint('error:', 'bad')} world {one.world}: {one.text}: simcli explain {one.code}"
-             for one in outcome.untrusted[:limit]]  # fmt: skip
+    lines = [
+        f"{console.paint('error:', 'bad')} world {one.world}: {one.text}: simcli explain {one.code}"
+        for one in outcome.untrusted[:limit]
+    ]
     more = len(outcome.untrusted) - limit
     return lines + [f"and {more} more: simcli info on the file lists them, -v shows all"] * (more > 0)
 
@@ -201,8 +212,11 @@ def outcome_json(outcome) -> dict[str, Any]:
         "file_bytes": outcome.n_bytes,
         "wall_s": outcome.wall,
         "compile_s": outcome.compile,
-        "kernels": {"compiled": len(outcome.kernels_compiled), "from_cache": len(outcome.kernels_from_cache),
-                    "compiled_names": outcome.kernels_compiled},
+        "kernels": {
+            "compiled": len(outcome.kernels_compiled),
+            "from_cache": len(outcome.kernels_from_cache),
+            "compiled_names": outcome.kernels_compiled,
+        },
         "stepping_s": outcome.stepping,
         "world_steps_per_s": outcome.rate,
         "device": outcome.device,
@@ -221,8 +235,10 @@ def _failures(failures: list, limit: int) -> list[str]:
     if not failures:
         return []
     rows = [(f.world, f.step, f"{f.time:g}", f.body or f.joint or "-", f.code, f.text) for f in failures[:limit]]
-    lines = [console.paint(f"  {plural(len(failures), 'world')} failed", "bad")
-             + f" and {'stands' if len(failures) == 1 else 'stand'} frozen:"]  # fmt: skip
+    lines = [
+        console.paint(f"  {plural(len(failures), 'world')} failed", "bad")
+        + f" and {'stands' if len(failures) == 1 else 'stand'} frozen:"
+    ]
     lines.append(console.table(rows, ("world", "step", "time", "body", "code", "reason"), indent="    "))
     if len(failures) > limit:
         lines.append(f"    and {len(failures) - limit} more: simcli info on the file lists them, -v shows all")

@@ -158,8 +158,9 @@ def _write_new_names(path: Path) -> list[KeyChange]:
         texts[Path(file)], found = renewed_text(text, file)
         changes += [KeyChange(file, one.mark.line, one.old, one.new) for one in found]
         if not os.access(file, os.W_OK):
-            raise OutputError(f"{file}: cannot be written, and holds the old key `{found[0].old}`: make it writable; "
-                              "nothing was changed")  # fmt: skip
+            raise OutputError(
+                f"{file}: cannot be written, and holds the old key `{found[0].old}`: make it writable; nothing was changed"
+            )
     for file, text in texts.items():
         _replace_text(file, text)
     return changes
@@ -223,9 +224,14 @@ def start_faults(document, spec, model) -> list[Fault]:
     """What is to be said of where a run begins; `model` is that of world 0."""
     from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
 
-    return [*_placeless(model, spec, document), *_moved(model, document), *_stiff(model, spec, document),
-            *_locked(model, spec, document), *overlap_faults(document, spec, model),
-            *idle_faults(document, spec, model)]  # fmt: skip
+    return [
+        *_placeless(model, spec, document),
+        *_moved(model, document),
+        *_stiff(model, spec, document),
+        *_locked(model, spec, document),
+        *overlap_faults(document, spec, model),
+        *idle_faults(document, spec, model),
+    ]
 
 
 def _begun(document, spec) -> tuple[Any, list[Fault]]:
@@ -250,8 +256,10 @@ def _lacking(document, model, lacks: dict) -> Fault:
     names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
     values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    text = (f"{len(lacks)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
-            f"{lacks[world].text}")  # fmt: skip
+    text = (
+        f"{len(lacks)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
+        f"{lacks[world].text}"
+    )
     return Fault(lacks[world].code, text, document.where(lacks[world].path), lacks[world].hint, "warning")
 
 
@@ -260,10 +268,15 @@ def _moved(model, document) -> list[Fault]:
     from simcli.model.closure.begin import FORK_HINT, move_text
 
     names = model.joints.name
-    moved = [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), one.hint, "warning")
-             for one in model.start.moves if one.is_written]  # fmt: skip
-    return moved + [Fault("SC621", one.text, document.where(f"joints.{names[one.joint]}"), FORK_HINT, "warning")
-                    for one in model.start.forks]  # fmt: skip
+    moved = [
+        Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), one.hint, "warning")
+        for one in model.start.moves
+        if one.is_written
+    ]
+    return moved + [
+        Fault("SC621", one.text, document.where(f"joints.{names[one.joint]}"), FORK_HINT, "warning")
+        for one in model.start.forks
+    ]
 
 
 def _stiff(model, spec, document) -> list[Fault]:
@@ -288,8 +301,10 @@ def _locked(model, spec, document) -> list[Fault]:
     from simcli.model.constraints.gimbals import ADVICE, locks_at_start
 
     model = batch_of(document, spec, model)
-    return [Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
-            for lock in locks_at_start(model, spec.solver)]  # fmt: skip
+    return [
+        Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
+        for lock in locks_at_start(model, spec.solver)
+    ]
 
 
 def _check_output(path: Path) -> Finding:
@@ -331,8 +346,13 @@ def _write_json(findings: list[Finding], bad: int) -> None:
     from simcli.spec.faults.diagnostics import fault_data
 
     files = [
-        {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults],
-         "idle_shapes": finding.idle, "changes": [one._asdict() for one in finding.changes]}
+        {
+            "path": finding.path,
+            "note": finding.note,
+            "faults": [fault_data(fault) for fault in finding.faults],
+            "idle_shapes": finding.idle,
+            "changes": [one._asdict() for one in finding.changes],
+        }
         for finding in findings
     ]
     console.emit("check", {"ok": not bad, "files": files})

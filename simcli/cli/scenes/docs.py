@@ -15,14 +15,49 @@ _HOUSE = "house"  # the page behind which all files are listed
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
 READING_ORDER = (
-    "start", "tutorial", "gallery",
-    _SCENE, "units", "expressions", "names", "selection", "frames", "sensors", "coordinates", "joint_fields", "assembly",
-    "signals", "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
-    "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
-    "modes", "devices", "speed",
-    "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
+    "start",
+    "tutorial",
+    "gallery",
+    _SCENE,
+    "units",
+    "expressions",
+    "names",
+    "selection",
+    "frames",
+    "sensors",
+    "coordinates",
+    "joint_fields",
+    "assembly",
+    "signals",
+    "batch",
+    "choosing",
+    "generalized",
+    "maximal",
+    "natural",
+    "affine",
+    "contact",
+    "results",
+    "python",
+    "sweep",
+    "sweep-machines",
+    "search",
+    "view",
+    "render",
+    "convert",
+    "import",
+    "export",
+    "mechanics",
+    "modes",
+    "devices",
+    "speed",
+    "theory",
+    "theory-generalized",
+    "theory-maximal",
+    "theory-natural",
+    "theory-affine",
+    "theory-contact",
     _HOUSE,
-)  # fmt: skip
+)
 
 
 def docs(
@@ -65,13 +100,19 @@ def _search(word: str, pages: dict[str, str], as_json: bool) -> None:
     Raises:
         UsageError: none does.
     """
-    found = [(name, number, line.strip()) for name, text in pages.items()
-             for number, line in enumerate(text.splitlines(), start=1) if word.lower() in line.lower()]  # fmt: skip
+    found = [
+        (name, number, line.strip())
+        for name, text in pages.items()
+        for number, line in enumerate(text.splitlines(), start=1)
+        if word.lower() in line.lower()
+    ]
     if not found:
         raise UsageError(f"no page contains `{word}`: `simcli docs` lists the pages")
     if as_json:
-        console.emit("docs", {"search": word, "lines": [{"topic": name, "line": number, "text": text}
-                                                        for name, number, text in found]})  # fmt: skip
+        console.emit(
+            "docs",
+            {"search": word, "lines": [{"topic": name, "line": number, "text": text} for name, number, text in found]},
+        )
         return
     for name, number, text in found:
         console.data(f"{name}:{number}: {text}")
@@ -147,8 +188,12 @@ def _of_a_word(word: str, pages: dict[str, str]) -> str:
 
     places = [f"{word}s"] if f"{word}s" in places_of(f"{word}s") else places_of(word)  # a section comes before a key
     near = [place for place in places if place.count(".") == places[0].count(".")]
-    heads = [f"- `{name}`: {line.lstrip('# ')}" for name, text in pages.items()
-             for line in text.splitlines() if line.startswith("#") and word.lower() in line.lower()]  # fmt: skip
+    heads = [
+        f"- `{name}`: {line.lstrip('# ')}"
+        for name, text in pages.items()
+        for line in text.splitlines()
+        if line.startswith("#") and word.lower() in line.lower()
+    ]
     alike: dict[str, list[str]] = {}  # what several places have is shown once
     for place in near:
         alike.setdefault(section(place).partition("\n\n")[2], []).append(place)

@@ -11,10 +11,19 @@ from simcli.cli.options import JsonFlag
 from simcli.errors import Exit
 
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
-OPTIONAL = {"matplotlib": "plot", "plotext": "plot --terminal", "pillow": "render", "av": "render of MP4",
-            "pyarrow": "Parquet", "scipy": "fit", "cma": "optimize",
-            "distributed": "sweep run --cluster", "mujoco": "import of MJCF", "coacd": "decompose",
-            "pin": "the tests"}  # fmt: skip
+OPTIONAL = {
+    "matplotlib": "plot",
+    "plotext": "plot --terminal",
+    "pillow": "render",
+    "av": "render of MP4",
+    "pyarrow": "Parquet",
+    "scipy": "fit",
+    "cma": "optimize",
+    "distributed": "sweep run --cluster",
+    "mujoco": "import of MJCF",
+    "coacd": "decompose",
+    "pin": "the tests",
+}
 OLDEST, NEWEST = (3, 11), (3, 13)
 _NOT_HERE = "not on this machine"
 GPU_SECONDS = 120.0  # [s], for a GPU to start: its driver may compile for a while
@@ -133,8 +142,14 @@ def _cache() -> list[Line]:
         n_kernels, size = len(kernel_cache.kernels_below(folder)), kernel_cache.bytes_below(folder)
         why = "" if folder == keeper else kernel_cache.trouble(folder)
         state = "new kernels are kept here" if folder == keeper else f"read only: {why}" if why else "is read, too"
-        lines.append(Line("kernel cache", "ok", f"{folder} ({console.plural(n_kernels, 'kernel')} for this processor, "
-                                                f"{console.size_text(size)} in all; {state})"))
+        lines.append(
+            Line(
+                "kernel cache",
+                "ok",
+                f"{folder} ({console.plural(n_kernels, 'kernel')} for this processor, "
+                f"{console.size_text(size)} in all; {state})",
+            )
+        )
     if keeper is None:
         lines.append(Line("kernel cache", "bad", f"{reason}: what is not there is compiled by every run"))
     return lines
@@ -152,8 +167,13 @@ def _bundles() -> list[Line]:
         known = {other.partition(", ")[2]: keys for other, keys in facts.items() if other.partition(", ")[0] == name}
         parts = [_bundle_text(worlds, keys, there) for worlds, keys in sorted(known.items())]
         ready = bool(known) and all(keys.keys() <= there for keys in known.values())
-        lines.append(Line(f"kernels {name}", "ok" if ready else "missing",
-                          f"{first_line(text)} {'; '.join(parts) or 'Not compiled: simcli precompile.'}"))
+        lines.append(
+            Line(
+                f"kernels {name}",
+                "ok" if ready else "missing",
+                f"{first_line(text)} {'; '.join(parts) or 'Not compiled: simcli precompile.'}",
+            )
+        )
     return lines
 
 

@@ -1,6 +1,5 @@
 """`simcli samples`: what a batch would draw, a row per world."""
 
-
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, Replace, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
 from simcli.cli.results.table import Chosen, TableOutput, claim_table, save_table, show_rows
@@ -38,4 +37,3 @@ def samples(
     elif output is None:
         show_rows(Chosen(found, found.n_rows, found.n_rows, None, True), found, "world")
     return Exit.OK
-

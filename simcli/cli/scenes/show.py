@@ -30,9 +30,7 @@ def show(
     dof: Annotated[bool, typer.Option("--dof", help="Degrees of freedom, and redundant constraint equations.")] = False,
     select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
-    output: Annotated[
-        Path | None, output_option("Draw the start into a picture (png).", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, output_option("Draw the start into a picture (png).", show_default=False)] = None,
     camera: CameraName = "",
     size: Size = "",
     force: ReplaceForeign = False,
@@ -132,8 +130,11 @@ def _data(document, spec, parts: list[str], patterns: list[str]) -> dict:
         found["selection"] = _selected(model, patterns)
         joints = set(found["selection"]["joints"])
     if "tree" in parts:
-        found |= {"tree": describe.describe_tree(model, joints), "loops": describe.loops(model, joints),
-                  "idle_shapes": describe.idle_names(model)}
+        found |= {
+            "tree": describe.describe_tree(model, joints),
+            "loops": describe.loops(model, joints),
+            "idle_shapes": describe.idle_names(model),
+        }
     if "layout" in parts:
         found |= {"layout": describe.layout(model, joints), "keyframes": list(spec.keyframes)}
     if "dof" in parts:

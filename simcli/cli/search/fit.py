@@ -30,25 +30,39 @@ ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which i
 _DataFile = Annotated[
     Path,
     typer.Option(
-        "--data", metavar="LOG", callback=existing_file, show_default=False,
+        "--data",
+        metavar="LOG",
+        callback=existing_file,
+        show_default=False,
         help="Measured trajectory (csv, parquet, sto, mot): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
         "sigma.NAME has standard deviations.",
     ),
 ]
 _FreeNumbers = Annotated[
     list[str],
-    typer.Option("--free", metavar="KEY,...", show_default=False,
-                 help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
+    typer.Option(
+        "--free",
+        metavar="KEY,...",
+        show_default=False,
+        help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene.",
+    ),
 ]
 _Bounds = Annotated[
     list[str],
-    typer.Option("--bounds", metavar="KEY=LOW..HIGH",
-                 help="Bounds of a free number; else a coordinate has the hard limits of its joint. Repeatable."),
+    typer.Option(
+        "--bounds",
+        metavar="KEY=LOW..HIGH",
+        help="Bounds of a free number; else a coordinate has the hard limits of its joint. Repeatable.",
+    ),
 ]
 _Offset = Annotated[
     str,
-    typer.Option("--time-offset", metavar="LOW..HIGH", show_default=False,
-                 help="Fit the offset of the clocks, too, as '-50 ms..50 ms': time of the run less that of the log."),
+    typer.Option(
+        "--time-offset",
+        metavar="LOW..HIGH",
+        show_default=False,
+        help="Fit the offset of the clocks, too, as '-50 ms..50 ms': time of the run less that of the log.",
+    ),
 ]
 _Columns = Annotated[
     list[str],
@@ -61,8 +75,13 @@ _Deviations = Annotated[
 _Iterations = Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")]
 _Tolerance = Annotated[
     float,
-    typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
-                 help="Relative change of numbers and chi-square at which the fit ends."),
+    typer.Option(
+        "--tolerance",
+        metavar="R",
+        min=1e-15,
+        max=0.1,
+        help="Relative change of numbers and chi-square at which the fit ends.",
+    ),
 ]
 
 
@@ -72,8 +91,9 @@ def _plot_file(text: str) -> Path:
 
 _Picture = Annotated[
     Path | None,
-    typer.Option("--plot", parser=_plot_file, metavar="FILE", help="Picture of fit and residuals (png, svg, pdf).",
-                 show_default=False),
+    typer.Option(
+        "--plot", parser=_plot_file, metavar="FILE", help="Picture of fit and residuals (png, svg, pdf).", show_default=False
+    ),
 ]
 
 
@@ -102,7 +122,7 @@ def fit(
     correlation, chi-square, and what the data do not determine. Needs scipy: pip install 'simcli\[fit]'.
     Exit code 1 if it does not converge.
     Example: simcli fit swing.yaml --data log.csv --free joints.pin.damping,joints.pin.q -o fitted.yaml --plot fit.png
-    """  # fmt: skip
+    """
     from simcli.pipeline import build_model
     from simcli.search.batches import Batches, claim_scene
     from simcli.search.fit_data import read_log
@@ -162,12 +182,16 @@ def _draw(found: "Fit", plot: Path, title: str) -> None:
 def _say(found: "Fit") -> None:
     """The numbers on stdout; how good they are for people."""
     error, paths = found.statistics.error, [one.path for one in found.free]
-    rows = [(headed(one.path, one.unit), f"{x:.12g}", _error(e, bound), f"{one.start:.6g}")
-            for one, x, e, bound in zip(found.free, found.x, error, found.at_bound, strict=True)]  # fmt: skip
+    rows = [
+        (headed(one.path, one.unit), f"{x:.12g}", _error(e, bound), f"{one.start:.6g}")
+        for one, x, e, bound in zip(found.free, found.x, error, found.at_bound, strict=True)
+    ]
     console.data(console.table(rows, ("number", "value", "standard error", "start"), indent=""))
     if len(paths) > 1:
-        cells = [(path, *("-" if c != c else f"{c:+.3f}" for c in row))
-                 for path, row in zip(paths, found.statistics.correlation, strict=True)]  # fmt: skip
+        cells = [
+            (path, *("-" if c != c else f"{c:+.3f}" for c in row))
+            for path, row in zip(paths, found.statistics.correlation, strict=True)
+        ]
         console.data("\n" + console.table(cells, ("correlation", *paths), indent=""))
     console.data("\n" + set_line(_sets(found)))
     for note in _notes(found):
@@ -183,25 +207,36 @@ def _error(error: float, at_bound: bool) -> str:
 def _notes(found: "Fit") -> list[str]:
     """What a reader should know of a fit."""
     paths = [one.path for one in found.free]
-    notes = [f"the data do not determine this direction (relative changes): {one.words(paths)}; its singular value is "
-             f"{one.singular_value:.1e} of the largest: fix a number of it"
-             for one in found.statistics.undetermined]  # fmt: skip
-    notes += [f"{one.path} ended at {x:g}: beyond that the scene is invalid"
-              for one, x, is_there in zip(found.free, found.x, found.at_bound, strict=True) if one.is_natural and is_there]
+    notes = [
+        f"the data do not determine this direction (relative changes): {one.words(paths)}; its singular value is "
+        f"{one.singular_value:.1e} of the largest: fix a number of it"
+        for one in found.statistics.undetermined
+    ]
+    notes += [
+        f"{one.path} ended at {x:g}: beyond that the scene is invalid"
+        for one, x, is_there in zip(found.free, found.x, found.at_bound, strict=True)
+        if one.is_natural and is_there
+    ]
     if found.log.ignored:
         notes.append(f"{found.log.path}: not used: {', '.join(found.log.ignored)}")
     if found.log.n_outside:
-        notes.append(f"{console.plural(found.log.n_outside, 'row')} of {found.log.path} left out, which some offset of the "
-                     "interval puts outside of the run")  # fmt: skip
+        notes.append(
+            f"{console.plural(found.log.n_outside, 'row')} of {found.log.path} left out, which some offset of the "
+            "interval puts outside of the run"
+        )
     gaps = found.log.values.size - found.n_data
     if gaps:
         notes.append(f"{console.plural(gaps, 'gap')} of {found.log.values.size} cells left out")
     if not found.absolute:
-        notes.append("no standard deviations are given: each column counts by its spread, and the standard errors follow "
-                     "from the residuals; --sigma NAME=VALUE or columns sigma.NAME give them")  # fmt: skip
+        notes.append(
+            "no standard deviations are given: each column counts by its spread, and the standard errors follow "
+            "from the residuals; --sigma NAME=VALUE or columns sigma.NAME give them"
+        )
     if found.interpolation > ROUGH * max(float(_relative_residual(found)), 1e-6):
-        notes.append(f"times between steps are interpolated with an error of about {found.interpolation:.1e} of a column's "
-                     "spread: a smaller solver.dt lessens it")  # fmt: skip
+        notes.append(
+            f"times between steps are interpolated with an error of about {found.interpolation:.1e} of a column's "
+            "spread: a smaller solver.dt lessens it"
+        )
     if found.n_beyond == 0:
         notes.append("as many data as free numbers: standard errors and chi-square mean nothing")
     return notes
@@ -218,8 +253,10 @@ def _relative_residual(found: "Fit") -> float:
 
 
 def _verdict(found: "Fit") -> str:
-    rms = ", ".join(f"{label} {value:.3g} {unit}" for label, value, unit in
-                    zip(found.log.labels[:4], found.rms, found.log.units, strict=False))  # fmt: skip
+    rms = ", ".join(
+        f"{label} {value:.3g} {unit}"
+        for label, value, unit in zip(found.log.labels[:4], found.rms, found.log.units, strict=False)
+    )
     chi = f"chi-square {found.chi_square:.6g} with {found.n_beyond} degrees of freedom" if found.absolute else "residuals"
     head = "converged" if found.converged else console.paint("not converged", "bad")
     return f"{head}: {found.reason}; {chi}, rms {rms}; {console.plural(found.n_batches, 'trial')}"
@@ -234,16 +271,37 @@ def _sets(found: "Fit") -> list[str]:
 
 def _data(found: "Fit") -> dict[str, Any]:
     paths, known, at_bound = [one.path for one in found.free], found.statistics, found.at_bound.tolist()
-    numbers = [{"path": one.path, "value": x, "standard_error": e, "start": one.start, "unit": one.unit, "at_bound": bound,
-                "bounds": [one.low, one.high]}
-               for one, x, e, bound in zip(found.free, found.x, known.error, at_bound, strict=True)]  # fmt: skip
+    numbers = [
+        {
+            "path": one.path,
+            "value": x,
+            "standard_error": e,
+            "start": one.start,
+            "unit": one.unit,
+            "at_bound": bound,
+            "bounds": [one.low, one.high],
+        }
+        for one, x, e, bound in zip(found.free, found.x, known.error, at_bound, strict=True)
+    ]
     return {
-        "numbers": numbers, "correlation": known.correlation, "singular_values": known.singular_values,
-        "undetermined": [{"singular_value": one.singular_value, "part": dict(zip(paths, one.part.tolist(), strict=True))}
-                         for one in known.undetermined],
-        "chi_square": found.chi_square, "degrees_of_freedom": found.n_beyond, "absolute_sigma": found.absolute,
-        "data": found.n_data, "converged": found.converged, "reason": found.reason, "trials": found.n_batches,
-        "rms": [{"column": label, "value": value, "unit": unit}
-                for label, value, unit in zip(found.log.labels, found.rms, found.log.units, strict=True)],
-        "interpolation_error": found.interpolation, "sets": _sets(found),
-    }  # fmt: skip
+        "numbers": numbers,
+        "correlation": known.correlation,
+        "singular_values": known.singular_values,
+        "undetermined": [
+            {"singular_value": one.singular_value, "part": dict(zip(paths, one.part.tolist(), strict=True))}
+            for one in known.undetermined
+        ],
+        "chi_square": found.chi_square,
+        "degrees_of_freedom": found.n_beyond,
+        "absolute_sigma": found.absolute,
+        "data": found.n_data,
+        "converged": found.converged,
+        "reason": found.reason,
+        "trials": found.n_batches,
+        "rms": [
+            {"column": label, "value": value, "unit": unit}
+            for label, value, unit in zip(found.log.labels, found.rms, found.log.units, strict=True)
+        ],
+        "interpolation_error": found.interpolation,
+        "sets": _sets(found),
+    }

@@ -32,16 +32,22 @@ BEST = "best.yaml"
 
 _Minimize = Annotated[
     str | None,
-    typer.Option("--minimize", metavar="EXPRESSION",
-                 help="Measure, or arithmetic of some: '{measure.a} + 2 * {measure.b}'."),
+    typer.Option(
+        "--minimize", metavar="EXPRESSION", help="Measure, or arithmetic of some: '{measure.a} + 2 * {measure.b}'."
+    ),
 ]
 _Maximize = Annotated[str | None, typer.Option("--maximize", metavar="EXPRESSION", help="Likewise, for the largest.")]
 _Generations = Annotated[int, typer.Option("--generations", metavar="N", min=1, help="Most generations.")]
 _Evaluations = Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Most worlds.")]
 _Tolerance = Annotated[
     float,
-    typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
-                 help="Spread of a generation, as a part of the intervals, at which the search ends."),
+    typer.Option(
+        "--tolerance",
+        metavar="R",
+        min=1e-15,
+        max=0.1,
+        help="Spread of a generation, as a part of the intervals, at which the search ends.",
+    ),
 ]
 _Population = Annotated[
     int | None, typer.Option("--population", metavar="N", min=4, help="Worlds of a generation.", show_default="16 or more")
@@ -49,8 +55,12 @@ _Population = Annotated[
 _SearchSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")]
 _SearchFolder = Annotated[
     Path | None,
-    output_option("Folder for every generation and the best scene; the same command then goes on after a stop.",
-                  folder_to_write, "DIR", show_default=False),
+    output_option(
+        "Folder for every generation and the best scene; the same command then goes on after a stop.",
+        folder_to_write,
+        "DIR",
+        show_default=False,
+    ),
 ]
 
 
@@ -78,7 +88,7 @@ def optimize(
     and ends with the bits of one that was not. Needs cma: pip install 'simcli\[optimize]'.
     Exit code 1 if --generations or --evaluations ended it.
     Example: simcli optimize arm.yaml --vary params.k=1..1000 --vary params.c=0.1..10 --minimize measure.settled -o best
-    """  # fmt: skip
+    """
     from simcli.search.batches import Batches
     from simcli.search.generations import Generations
     from simcli.search.intervals import read_intervals, read_single
@@ -127,8 +137,9 @@ def _aim(minimize: str | None, maximize: str | None) -> tuple[bool, str]:
     return minimize is None, text
 
 
-def _facts(spec, intervals, text: str, maximizes: bool, population: int, seed: int, device: str,
-           threads: int | None) -> dict[str, Any]:  # fmt: skip
+def _facts(
+    spec, intervals, text: str, maximizes: bool, population: int, seed: int, device: str, threads: int | None
+) -> dict[str, Any]:
     """What must be the same for an optimization to go on to the same bits."""
     from simcli.kernels.device.runtime import start_device
     from simcli.records.contents.provenance import sha256, versions
@@ -138,11 +149,15 @@ def _facts(spec, intervals, text: str, maximizes: bool, population: int, seed: i
     found = start_device(device, spec.solver.precision, threads)
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi", "numpy")}
     return {
-        "scene": sha256(resolved_yaml(spec)), "intervals": [interval_data(one) for one in intervals], "expression": text,
-        "aim": "largest" if maximizes else "least", "population": population, "seed": seed,
+        "scene": sha256(resolved_yaml(spec)),
+        "intervals": [interval_data(one) for one in intervals],
+        "expression": text,
+        "aim": "largest" if maximizes else "least",
+        "population": population,
+        "seed": seed,
         "device": f"{found.arch}: {found.name}, {found.precision}",
         "versions": {**kept, "cma": str(library().__version__).split()[0]},
-    }  # fmt: skip
+    }
 
 
 def _write_best(scene: Path, sets, paths: list[str], found: "Optimum", output: Path) -> None:
@@ -159,8 +174,10 @@ def _write_best(scene: Path, sets, paths: list[str], found: "Optimum", output: P
 def _say(found: "Optimum", intervals, quantity) -> None:
     from simcli.search.batches import set_texts
 
-    rows = [(headed(one.path, one.unit), f"{x:.10g}", f"{one.low:g} to {one.high:g}, {one.words}")
-            for one, x in zip(intervals, found.x, strict=True)]  # fmt: skip
+    rows = [
+        (headed(one.path, one.unit), f"{x:.10g}", f"{one.low:g} to {one.high:g}, {one.words}")
+        for one, x in zip(intervals, found.x, strict=True)
+    ]
     rows.append((headed(quantity.text, quantity.unit), f"{found.value:.10g}", f"best, of generation {found.generation}"))
     console.data(console.table(rows, ("number", "value", "interval"), indent=""))
     console.data("\n" + set_line(set_texts([one.path for one in intervals], found.x)))
@@ -183,15 +200,27 @@ def _data(found: "Optimum", intervals, quantity, maximizes: bool) -> dict[str, A
     from simcli.search.batches import set_texts
 
     paths = [one.path for one in intervals]
-    numbers = [{**interval_data(one), "value": x, "at_end": one.path in found.ends(intervals)}
-               for one, x in zip(intervals, found.x.tolist(), strict=True)]  # fmt: skip
+    numbers = [
+        {**interval_data(one), "value": x, "at_end": one.path in found.ends(intervals)}
+        for one, x in zip(intervals, found.x.tolist(), strict=True)
+    ]
     best = [None if math.isnan(value) else value for value in _best_so_far(found, maximizes)]
     return {
-        "numbers": numbers, "expression": quantity.text, "aim": "largest" if maximizes else "least", "value": found.value,
-        "unit": quantity.unit, "generation": found.generation, "generations": len(found.generations),
-        "from_ledger": found.n_replayed, "worlds": found.n_worlds, "without_value": found.n_failed, "reason": found.reason,
-        "converged": found.converged, "best_by_generation": best, "sets": set_texts(paths, found.x),
-    }  # fmt: skip
+        "numbers": numbers,
+        "expression": quantity.text,
+        "aim": "largest" if maximizes else "least",
+        "value": found.value,
+        "unit": quantity.unit,
+        "generation": found.generation,
+        "generations": len(found.generations),
+        "from_ledger": found.n_replayed,
+        "worlds": found.n_worlds,
+        "without_value": found.n_failed,
+        "reason": found.reason,
+        "converged": found.converged,
+        "best_by_generation": best,
+        "sets": set_texts(paths, found.x),
+    }
 
 
 def _best_so_far(found: "Optimum", maximizes: bool) -> list[float]:

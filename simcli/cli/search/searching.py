@@ -21,18 +21,21 @@ MAX_REASONS = 4
 Vary = Annotated[
     list[str],
     typer.Option(
-        "--vary", metavar="KEY=LOW..HIGH", show_default=False,
+        "--vary",
+        metavar="KEY=LOW..HIGH",
+        show_default=False,
         help="Number to search and its interval, as forces.spring.stiffness=100..10000, or KEY=log(1..2). Log-spaced "
         "where both ends are above 0 and at least a factor of ten apart, else linear.",
     ),
-]  # fmt: skip
+]
 MeasureTexts = Annotated[
     list[str],
     typer.Option(
-        "--measure", metavar="NAME=REDUCTION:QUANTITY",
+        "--measure",
+        metavar="NAME=REDUCTION:QUANTITY",
         help="A measure beside those of the scene, as peak=max_abs:joint.pin.q. Repeatable.",
     ),
-]  # fmt: skip
+]
 SceneOut = Annotated[
     Path | None,
     output_option("Write the scene with the numbers found.", metavar="SCENE", show_default=False),
@@ -108,8 +111,13 @@ def headed(name: str, unit: str) -> str:
 
 def interval_data(interval: "Interval") -> dict[str, Any]:
     """An interval as JSON."""
-    return {"path": interval.path, "low": interval.low, "high": interval.high, "scale": interval.words,
-            "unit": interval.unit}  # fmt: skip
+    return {
+        "path": interval.path,
+        "low": interval.low,
+        "high": interval.high,
+        "scale": interval.words,
+        "unit": interval.unit,
+    }
 
 
 def say_without(without) -> None:

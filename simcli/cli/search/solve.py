@@ -33,7 +33,9 @@ POINTS, _TOLERANCE = 33, 1e-9
 _Target = Annotated[
     str,
     typer.Option(
-        "--target", metavar="QUANTITY=VALUE", show_default=False,
+        "--target",
+        metavar="QUANTITY=VALUE",
+        show_default=False,
         help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
         "'{measure.a} / {measure.b}=2'.",
     ),
@@ -67,7 +69,7 @@ def solve(
     A first batch over the interval brackets every root that its points show; a few more batches narrow the brackets. Where
     the quantity jumps over the value, the jump is reported. Exit code 1 if the value is never taken.
     Example: simcli solve press.yaml --vary forces.spring.stiffness=100..10000 --target 'modes.1.frequency=5 Hz'
-    """  # fmt: skip
+    """
     from simcli.search.batches import claim_scene, set_texts
     from simcli.search.intervals import read_intervals, read_single
     from simcli.search.solving import solve_for, split_target, target_value
@@ -120,15 +122,19 @@ def _say(solved: "Solved") -> None:
     from simcli.search.batches import set_texts
 
     interval, quantity, found = solved.interval, solved.quantity, solved.found
-    rows = [(f"{one.x:.12g}", f"{one.value:.10g}", f"{one.residual:.3g}", set_line(set_texts([interval.path], [one.x])))
-            for one in solved.roots]  # fmt: skip
+    rows = [
+        (f"{one.x:.12g}", f"{one.value:.10g}", f"{one.residual:.3g}", set_line(set_texts([interval.path], [one.x])))
+        for one in solved.roots
+    ]
     if rows:
         header = (headed(interval.path, interval.unit), headed(quantity.text, quantity.unit), "residual", "use")
         console.data(console.table(rows, header, indent=""))
     unit, of = in_unit(interval.unit), in_unit(quantity.unit)
     for one in found.jumps:
-        console.note(f"at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
-                     f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
+        console.note(
+            f"at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
+            f"{one.below:.6g} to {one.above:.6g}{of}: no root"
+        )
     say_without(quantity.without)
     work = f"{console.plural(len(found.x), 'point')} in {console.plural(found.rounds, 'round')}"
     between = f"{interval.words} from {interval.low:g} to {interval.high:g}{unit}"
@@ -143,23 +149,37 @@ def _say_nearest(solved: "Solved", unit: str, of: str) -> None:
         return
     x, value = solved.nearest
     low, high = solved.seen
-    console.say(f"{solved.quantity.text} was seen from {low:.6g} to {high:.6g}{of}, and {solved.target:.6g}{of} is wanted; "
-                f"nearest: {value:.6g}{of} at {solved.interval.path} = {x:.6g}{unit}. Widen --vary, or "
-                "take more --points if it touches the value between two of them")  # fmt: skip
+    console.say(
+        f"{solved.quantity.text} was seen from {low:.6g} to {high:.6g}{of}, and {solved.target:.6g}{of} is wanted; "
+        f"nearest: {value:.6g}{of} at {solved.interval.path} = {x:.6g}{unit}. Widen --vary, or "
+        "take more --points if it touches the value between two of them"
+    )
 
 
 def _data(solved: "Solved", tolerance: float) -> dict[str, Any]:
     from simcli.search.batches import set_texts
 
     interval, found, nearest = solved.interval, solved.found, solved.nearest
-    roots = [{"x": one.x, "value": one.value, "residual": one.residual, "bracket": [one.low, one.high],
-              "set": set_texts([interval.path], [one.x])[0]} for one in solved.roots]  # fmt: skip
+    roots = [
+        {
+            "x": one.x,
+            "value": one.value,
+            "residual": one.residual,
+            "bracket": [one.low, one.high],
+            "set": set_texts([interval.path], [one.x])[0],
+        }
+        for one in solved.roots
+    ]
     jumps = [{"bracket": [one.low, one.high], "from": one.below, "to": one.above} for one in found.jumps]
     return {
-        "vary": interval_data(interval), "tolerance": tolerance,
+        "vary": interval_data(interval),
+        "tolerance": tolerance,
         "target": {"quantity": solved.quantity.text, "value": solved.target, "unit": solved.quantity.unit},
-        "roots": roots, "jumps": jumps, "nearest": nearest and dict(zip(("x", "value"), nearest, strict=True)),
-        "seen": {"low": solved.seen[0], "high": solved.seen[1]}, "rounds": found.rounds,
+        "roots": roots,
+        "jumps": jumps,
+        "nearest": nearest and dict(zip(("x", "value"), nearest, strict=True)),
+        "seen": {"low": solved.seen[0], "high": solved.seen[1]},
+        "rounds": found.rounds,
         "points": {"x": found.x, "value": found.value},
         "without_value": {reason: count for reason, count in solved.quantity.without.items() if count},
-    }  # fmt: skip
+    }

@@ -90,10 +90,14 @@ def _check(
     state = reader.read()
     lost = state.forget_gone(folder)
     done = {case: result.file for case, result in state.results.items()} | lost
-    found = [FolderProblem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
-             for name, count in sorted(state.damaged.items())]  # fmt: skip
-    found += [FolderProblem(name, "ends in the middle of a line: its process writes it, or was killed", False)
-              for name in reader.unfinished()]  # fmt: skip
+    found = [
+        FolderProblem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
+        for name, count in sorted(state.damaged.items())
+    ]
+    found += [
+        FolderProblem(name, "ends in the middle of a line: its process writes it, or was killed", False)
+        for name in reader.unfinished()
+    ]
     with progress.fraction_shown("reading results") as show:
         found += problems_of(plan, folder, done, state.digests, state.given_up(), show)
     errors = sum(one.is_error for one in found)
@@ -103,11 +107,16 @@ def _check(
     files = {name for name in set(done.values()) if (folder / name).is_file()}
     n_planned = sum(done.get(case.id) in files for case in plan.cases)
     if not json:
-        console.data(f"{folder}: {n_planned} of {console.plural(len(plan.cases), 'case')} in "
-                     f"{console.plural(len(files), 'result')}; {console.plural(errors, 'error')}")  # fmt: skip
+        console.data(
+            f"{folder}: {n_planned} of {console.plural(len(plan.cases), 'case')} in "
+            f"{console.plural(len(files), 'result')}; {console.plural(errors, 'error')}"
+        )
     else:
-        problems = [{"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"}
-                    for one in found]  # fmt: skip
-        console.emit("sweep_check", {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": len(files),
-                                     "problems": problems})  # fmt: skip
+        problems = [
+            {"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"} for one in found
+        ]
+        console.emit(
+            "sweep_check",
+            {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": len(files), "problems": problems},
+        )
     return Exit.NEGATIVE if errors or (strict and found) else Exit.OK

@@ -86,32 +86,64 @@ def _option(panel: str, name: str, metavar: str, words: str, **more: Any) -> Any
 
 
 SweepOut = Annotated[Path, output_option("Folder of the sweep.", folder_to_write, "DIR", show_default=False)]
-Workers = Annotated[int | None, _option(
-    WORK, "--workers", "N", "Worker processes of this machine, which share its cores. Default: one per core or chunk.",
-    min=1)]
-ShardText = Annotated[str | None, _option(
-    WORK, "--shard", "I/N", "Run the I-th of N parts, as in a SLURM job array; all parts share the folder.")]
-ClusterAddress = Annotated[str | None, _option(
-    WORK, "--cluster", "ADDRESS", "Run on a Dask cluster: tcp://HOST:PORT, or its scheduler file.")]
-Fetch = Annotated[bool, typer.Option(
-    "--fetch", rich_help_panel=WORK, help="Send scenes to the workers and results back: they do not share the folder.")]
-Patience = Annotated[str | None, _option(
-    WORK, "--patience", "T", "Time to wait for a lost scheduler or lost workers. Default: 1 min.")]
-ChunkThreads = Annotated[int | None, _option(
-    WORK, "--threads", "N", "CPU threads per chunk. Default: cores divided by workers; 1 on a cluster.", min=1)]
-MaxWalltime = Annotated[str | None, _option(
-    WORK, "--max-walltime", "T", "Stop within this wall time; exit code 75 if cases are left.")]
+Workers = Annotated[
+    int | None,
+    _option(
+        WORK,
+        "--workers",
+        "N",
+        "Worker processes of this machine, which share its cores. Default: one per core or chunk.",
+        min=1,
+    ),
+]
+ShardText = Annotated[
+    str | None,
+    _option(WORK, "--shard", "I/N", "Run the I-th of N parts, as in a SLURM job array; all parts share the folder."),
+]
+ClusterAddress = Annotated[
+    str | None, _option(WORK, "--cluster", "ADDRESS", "Run on a Dask cluster: tcp://HOST:PORT, or its scheduler file.")
+]
+Fetch = Annotated[
+    bool,
+    typer.Option(
+        "--fetch", rich_help_panel=WORK, help="Send scenes to the workers and results back: they do not share the folder."
+    ),
+]
+Patience = Annotated[
+    str | None, _option(WORK, "--patience", "T", "Time to wait for a lost scheduler or lost workers. Default: 1 min.")
+]
+ChunkThreads = Annotated[
+    int | None,
+    _option(WORK, "--threads", "N", "CPU threads per chunk. Default: cores divided by workers; 1 on a cluster.", min=1),
+]
+MaxWalltime = Annotated[
+    str | None, _option(WORK, "--max-walltime", "T", "Stop within this wall time; exit code 75 if cases are left.")
+]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", rich_help_panel=_ALONE, help="Run failed cases again.")]
-MostTries = Annotated[int, typer.Option(
-    "--tries", metavar="N", min=1, rich_help_panel=_ALONE, help="Attempts for a case whose process ends with an error.")]
-SweepDevice = Annotated[str, typer.Option(
-    "--device", metavar="DEVICE", callback=known_device, rich_help_panel=_ALONE,
-    help="Where to compute. Results of another class of device are other cases.")]
-KeptChoice = Annotated[Kept | None, _option(
-    _ALONE, "--keep", None, "Trajectories to keep. Default: what the sweep file says, else none.")]
+MostTries = Annotated[
+    int,
+    typer.Option(
+        "--tries", metavar="N", min=1, rich_help_panel=_ALONE, help="Attempts for a case whose process ends with an error."
+    ),
+]
+SweepDevice = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="DEVICE",
+        callback=known_device,
+        rich_help_panel=_ALONE,
+        help="Where to compute. Results of another class of device are other cases.",
+    ),
+]
+KeptChoice = Annotated[
+    Kept | None, _option(_ALONE, "--keep", None, "Trajectories to keep. Default: what the sweep file says, else none.")
+]
 TimeLimit = Annotated[str | None, _option(_ALONE, "--time-limit", "T", "Wall time limit per case.")]
-MaxWorlds = Annotated[int | None, _option(
-    _ALONE, "--max-worlds", "N", "Most cases per chunk. Default: 30 s to 2 min of work that fit into 1 GiB.", min=1)]
+MaxWorlds = Annotated[
+    int | None,
+    _option(_ALONE, "--max-worlds", "N", "Most cases per chunk. Default: 30 s to 2 min of work that fit into 1 GiB.", min=1),
+]
 SweepDryRun = Annotated[bool, typer.Option("--dry-run", help="Show cases, bytes and hours; run nothing.")]
 EventLines = Annotated[bool, typer.Option("--json", help="Events on stdout, a JSON document per line.")]
 
@@ -157,8 +189,11 @@ def run(
     place.check()
     walltime, limit = _seconds("--max-walltime", max_walltime), _seconds("--time-limit", time_limit)
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
-    laid: tuple[Override | str, ...] = (*batch_overrides(vary, vary_table, worlds, seed),
-                                        *map(measure_override, measure), *sets)  # fmt: skip
+    laid: tuple[Override | str, ...] = (
+        *batch_overrides(vary, vary_table, worlds, seed),
+        *map(measure_override, measure),
+        *sets,
+    )
     with console.stdout_kept_clean(), interrupts.asked_to_end() as asked:
         plan = plan_of(scene, laid, device=device, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
         if dry_run:
@@ -173,8 +208,15 @@ def _seconds(option: str, text: str | None) -> float | None:
     return None if text is None else seconds(option, text)
 
 
-def _drive(plan: "Plan", folder: Path, executor: "Executor", options: "Options", asked: interrupts.AskedToEnd, json: bool,
-           quiet: bool) -> int:  # fmt: skip
+def _drive(
+    plan: "Plan",
+    folder: Path,
+    executor: "Executor",
+    options: "Options",
+    asked: interrupts.AskedToEnd,
+    json: bool,
+    quiet: bool,
+) -> int:
     """Run a sweep, and say what it came to."""
     from simcli.sweeps.driver import drive_sweep
 
@@ -224,17 +266,32 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     steps, spent = (sum(getattr(one, name) for one in state.work.values()) for name in ("n_steps", "seconds"))
     hours = found.n_steps * spent / steps / 3600 if steps and spent else found.hours
     if as_json:
-        console.emit("sweep.dry_run", {**vars(found), "hours": hours, "hours_are_measured": bool(steps), "keep": plan.keep,
-                                       "device": plan.device, "free_bytes": free, "output": folder})  # fmt: skip
+        console.emit(
+            "sweep.dry_run",
+            {
+                **vars(found),
+                "hours": hours,
+                "hours_are_measured": bool(steps),
+                "keep": plan.keep,
+                "device": plan.device,
+                "free_bytes": free,
+                "output": folder,
+            },
+        )
         return Exit.OK
     done = found.n_cases - found.n_left
-    console.data(f"{console.plural(found.n_cases, 'case')} in {console.plural(found.n_structures, 'structure')}"
-                 f"{f', {done} of them done' if done else ''}; {console.plural(found.n_chunks, 'chunk')} to run")
+    console.data(
+        f"{console.plural(found.n_cases, 'case')} in {console.plural(found.n_structures, 'structure')}"
+        f"{f', {done} of them done' if done else ''}; {console.plural(found.n_chunks, 'chunk')} to run"
+    )
     console.data(f"about {console.size_text(found.n_bytes)} of results (keep: {plan.keep}), {console.size_text(free)} free")
     duration = console.duration_text(3600 * hours)
-    words = (f"{duration} of one worker, at the rate of this sweep so far" if steps else
-             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold; and "
-             f"some 1.5 s per chunk to start, beside compiling")
+    words = (
+        f"{duration} of one worker, at the rate of this sweep so far"
+        if steps
+        else f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold; and "
+        f"some 1.5 s per chunk to start, beside compiling"
+    )
     console.data(f"{console.count_text(found.n_steps)} world-steps on {plan.device}: about {words}")
     return Exit.OK
 
@@ -255,8 +312,10 @@ def _shown(as_json: bool, quiet: bool) -> "Iterator[Callable[[Standing], None]]"
 
         def see(now: "Standing") -> None:
             if as_json and now.event not in ("", "ended"):
-                console.emit_line("sweep.event", {name: value for name, value in vars(now).items()
-                                                  if name not in ("facts", "stage")} | now.facts)  # fmt: skip
+                console.emit_line(
+                    "sweep.event",
+                    {name: value for name, value in vars(now).items() if name not in ("facts", "stage")} | now.facts,
+                )
             elif not quiet and not as_json and now.event in ("failed", "given up"):
                 cases = "1 case" if now.facts["n_cases"] == 1 else f"{now.facts['n_cases']} cases"
                 console.say(f"{now.event}: {cases}: {now.facts['reason']}")

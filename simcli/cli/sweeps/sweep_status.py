@@ -29,8 +29,10 @@ def standing_line(now: "Standing") -> str:
 def summary_text(summary: "Summary", folder: Path) -> str:
     """What a sweep came to, in words."""
     new = summary.n_done - summary.n_begun_with
-    lines = [f"{summary.n_done} of {console.plural(summary.n_cases, 'case')} done, {new} of them now, in "
-             f"{console.duration_text(summary.seconds)}"]  # fmt: skip
+    lines = [
+        f"{summary.n_done} of {console.plural(summary.n_cases, 'case')} done, {new} of them now, in "
+        f"{console.duration_text(summary.seconds)}"
+    ]
     lines += failure_lines(summary.failed)
     if summary.status == "stopped":
         lines.append(f"stopped{': ' * bool(summary.problem)}{summary.problem}; the same command goes on")
@@ -59,14 +61,18 @@ def status(
 
     found = status_of(folder)
     if json:
-        running = [{"chunk": one.chunk, "n_cases": len(one.cases), "host": one.owner.host, "pid": one.owner.pid}
-                   for one in found.running]  # fmt: skip
+        running = [
+            {"chunk": one.chunk, "n_cases": len(one.cases), "host": one.owner.host, "pid": one.owner.pid}
+            for one in found.running
+        ]
         rows = [{"executor": row.executor, "host": row.host, "rate": row.rate, **vars(row.work)} for row in found.rows]
         console.emit("sweep.status", {**vars(found), "running": running, "rows": rows, "path": folder})
         return Exit.OK
     left = found.n_cases - found.n_done - found.n_given_up
-    console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
-                 f"{len(found.failed)} failed, {max(left - found.n_running, 0)} not begun")  # fmt: skip
+    console.data(
+        f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
+        f"{len(found.failed)} failed, {max(left - found.n_running, 0)} not begun"
+    )
     if found.running:
         left_text = console.duration_text(found.seconds_left)
         console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")
@@ -75,8 +81,10 @@ def status(
     for line in failure_lines(found.failed):
         console.data(line)
     if found.rows:
-        cells = [(row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
-                 for row in found.rows]  # fmt: skip
+        cells = [
+            (row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
+            for row in found.rows
+        ]
         console.data(console.table(cells, ("executor", "host", "chunks", "cases", "rate")))
     for note in found.notes:
         console.warn(note)

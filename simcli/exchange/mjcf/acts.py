@@ -219,7 +219,8 @@ class Tendons:
             return
         terms = [term_of(place, factor) for place, factor in zip(places, factors, strict=True)]
         words: dict = {"type": "coupling", "of": terms} | (
-            {"unit": "m"} if len({place.type for place in places}) > 1 else {})  # fmt: skip
+            {"unit": "m"} if len({place.type for place in places}) > 1 else {}
+        )
         low, high = map(float, model.tendon_lengthspring[t])
         stiffness = self._spring_of(t)
         bounds = self._range_of(t)

@@ -150,7 +150,9 @@ class Actuators:
         if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
             why = "is a muscle"
         elif laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
-            mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):  # fmt: skip
+            mujoco.mjtBias.mjBIAS_NONE,
+            mujoco.mjtBias.mjBIAS_AFFINE,
+        ):
             why = "its force is computed by a program, or by a law that no drive has"
         elif laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
             why = "its gain depends on the length or the speed that it acts along"
@@ -216,10 +218,15 @@ class Actuators:
             return self._targeted(a, {"mode": "effort"}, "target", law, gear) | bound
         self._tell_range(a, "control", self.acts.control_range(a))
         if stiffness:
-            return self._targeted(a, {"mode": "position"}, "target", law, 1.0 / -b1 / gear) | {"stiffness": stiffness} | (
-                {"damping": damping} if damping else {}) | bound  # fmt: skip
-        return self._targeted(a, {"mode": "velocity"}, "target_velocity", law, 1.0 / -b2 / gear) | {
-            "damping": damping} | bound  # fmt: skip
+            return (
+                self._targeted(a, {"mode": "position"}, "target", law, 1.0 / -b1 / gear)
+                | {"stiffness": stiffness}
+                | ({"damping": damping} if damping else {})
+                | bound
+            )
+        return (
+            self._targeted(a, {"mode": "velocity"}, "target_velocity", law, 1.0 / -b2 / gear) | {"damping": damping} | bound
+        )
 
     def _targeted(self, a: int, words: dict, key: str, law: tuple[float, ...], scale: float) -> dict:
         """The words of a drive with its target at rest; keeps how controls become targets."""
@@ -244,8 +251,11 @@ class Actuators:
         controls = self.acts.control_range(a)
         if controls and not b1 and not b2:
             ranges.append(gear * (gain * np.array(controls) + b0))
-        is_bounded, bounds = (model.jnt_actfrclimited, model.jnt_actfrcrange) if kind == "joint" else (
-            model.tendon_actfrclimited, model.tendon_actfrcrange)  # fmt: skip
+        is_bounded, bounds = (
+            (model.jnt_actfrclimited, model.jnt_actfrcrange)
+            if kind == "joint"
+            else (model.tendon_actfrclimited, model.tendon_actfrcrange)
+        )
         if is_bounded[index]:
             if self.acting.count((kind, index)) == 1:
                 ranges.append(bounds[index])
@@ -269,8 +279,12 @@ class Actuators:
             if "drive" not in place.words:
                 place.words["drive"] = words
                 self._found(a, place.path)
-                self.acts.note("actuator", a, f"is the drive of `{place.joint.name}`" + (
-                    f", coordinate {place.dof}" if place.joint.type == "d6" else ""))  # fmt: skip
+                self.acts.note(
+                    "actuator",
+                    a,
+                    f"is the drive of `{place.joint.name}`"
+                    + (f", coordinate {place.dof}" if place.joint.type == "d6" else ""),
+                )
                 return
             terms = [term_of(place, 1.0)]
         else:

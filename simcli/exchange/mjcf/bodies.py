@@ -56,8 +56,15 @@ class JointPlace(NamedTuple):
     @property
     def path(self) -> str:
         """Dotted path of its words in the scene."""
-        group = next(((key, k) for key, axes in self.joint.words.get("axes", {}).items() for k, one in enumerate(axes)
-                      if one is self.words), None)  # fmt: skip
+        group = next(
+            (
+                (key, k)
+                for key, axes in self.joint.words.get("axes", {}).items()
+                for k, one in enumerate(axes)
+                if one is self.words
+            ),
+            None,
+        )
         return f"joints.{self.joint.name}" + (f".axes.{group[0]}[{group[1]}]" if group else "")
 
 
@@ -94,8 +101,9 @@ class MjcfBodies:
     def read(self) -> None:
         """Make all links and joints."""
         world = self.source.root
-        self.mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, next(
-            (one.line for one in world.below() if one.tag == "worldbody"), 0))  # fmt: skip
+        self.mechanism.links[WORLD_NAME] = SourceLink(
+            WORLD_NAME, next((one.line for one in world.below() if one.tag == "worldbody"), 0)
+        )
         for b in range(1, self.model.nbody):
             self._body(b)
 
@@ -247,9 +255,11 @@ class MjcfBodies:
     def _losses(self, j: int) -> dict:
         """Damping, friction and armature of a joint, as a scene writes them."""
         model, a, rotors = self.model, int(self.model.jnt_dofadr[j]), rotors_of(self.source, "joint", j)
-        words = {"damping": (float(np.ravel(model.dof_damping[a])[0]) + rotors.damping) * self.dampers_act,
-                 "friction": float(model.dof_frictionloss[a]) * self.friction_acts,
-                 "armature": float(model.dof_armature[a]) + rotors.armature}  # fmt: skip
+        words = {
+            "damping": (float(np.ravel(model.dof_damping[a])[0]) + rotors.damping) * self.dampers_act,
+            "friction": float(model.dof_frictionloss[a]) * self.friction_acts,
+            "armature": float(model.dof_armature[a]) + rotors.armature,
+        }
         if model.jnt_type[j] == FREE and words["friction"]:
             self.note("joint", j, "without dry friction, which free joints have not")
             words["friction"] = 0.0
@@ -272,8 +282,12 @@ class MjcfBodies:
         refers = any(model.qpos0[model.jnt_qposadr[j]] for j in indices)
         if refers or any(np.abs(one - at[0]).max() > _ORTHOGONAL for one in at):
             return False
-        return all(abs(model.jnt_axis[one] @ model.jnt_axis[other]) < _ORTHOGONAL
-                   for group in (slides, turns) for k, one in enumerate(group) for other in group[:k])  # fmt: skip
+        return all(
+            abs(model.jnt_axis[one] @ model.jnt_axis[other]) < _ORTHOGONAL
+            for group in (slides, turns)
+            for k, one in enumerate(group)
+            for other in group[:k]
+        )
 
     def _d6(self, link: SourceLink, parent: str, frame: SourceFrame, indices: list[int]) -> None:
         model = self.model

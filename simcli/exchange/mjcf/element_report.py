@@ -40,9 +40,9 @@ _OTHERS = {"user": _DATA, "group": _GROUP}
 _CONSTRAINT = dict.fromkeys(("solref", "solimp"), _SOFT)
 _JOINT = _OTHERS | dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction"), _SOFT) | {
     "margin": "limits act where they are reached", "actuatorgravcomp": "gravity compensation is no part of a drive",
-    "springyield": _LATER}  # fmt: skip
+    "springyield": _LATER}
 _TENDON = _JOINT | dict.fromkeys(("width", "material", "rgba"), DRAWN) | {
-    "armature": "couplings and springs have no inertia"}  # fmt: skip
+    "armature": "couplings and springs have no inertia"}
 _ACTUATOR = {"user": _DATA} | dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
     ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION)
 # Attributes that are lost, by the tag of their element. Those that say nothing (`says_nothing`) are not.
@@ -74,7 +74,7 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "equality": _CONSTRAINT | {"torquescale": _SOFT},
     **dict.fromkeys(("fixed", "spatial", "tendon"), _TENDON),
     **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), _ACTUATOR),
-}  # fmt: skip
+}
 # Polynomials of which scenes have the first coefficient, by the tag of their element.
 _POLYNOMIALS = dict.fromkeys(("joint", "fixed", "spatial", "tendon"), ("stiffness", "damping")) | dict.fromkeys(
     ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), ("damping",))
@@ -84,7 +84,7 @@ _BOUND = ("range", "limited", "actuatorfrcrange", "actuatorfrclimited", "stiffne
 _ON_TENDON = ("name", "class", *_BOUND, "springlength")
 _DRIVE = ("name", "class", "group", "joint", "jointinparent", "tendon", "site", "refsite", "body", "cranklength",
           "cranksite", "slidersite", "lengthrange", "gear", "ctrlrange", "ctrllimited", "forcerange",
-          "forcelimited", "damping", "armature")  # fmt: skip
+          "forcelimited", "damping", "armature")
 _INPUTS = ("input", "velrange", "ffrange")  # names of controls; that an actuator has no such range is told of each
 _SERVO = ("kp", "kv", "dampratio", "inheritrange")
 # Attributes that a scene says, or that say to MuJoCo how it compiles the file, by the tag of their element.
@@ -126,7 +126,7 @@ CARRIED_ATTRIBUTES: dict[str, tuple[str, ...]] = {
              "refquat", "material"),
     "hfield": ("name", "file", "content_type", "nrow", "ncol", "size", "elevation"),
     "material": ("name", "class", "rgba"),
-}  # fmt: skip
+}
 # Words that say no more than what scenes have anyway, beside zeros.
 _NO_WORDS = ("false", "none", "auto", "elliptic")
 _ON_BY_DEFAULT = "enable"  # of flags of which MuJoCo has a bit that switches them off
@@ -136,14 +136,14 @@ _OFF_BY_DEFAULT = ("diagexact", "energy", "fwdinv", "invdiscrete", "ipc", "overr
 _NO_ZEROS = ("castshadow", "ccd_iterations", "ccd_tolerance", "impratio", "ipd", "iterations", "ls_iterations",
              "ls_tolerance", "metallic", "noslip_tolerance", "rgba", "roughness", "sdf_initpoints", "sdf_iterations",
              "shininess", "sleep_tolerance", "solmix", "specular", "texrepeat", "tolerance", "torquescale",
-             "width")  # fmt: skip
+             "width")
 
 # Elements that are lost with all that stands in them, and why.
 LOST_ELEMENTS: dict[str, str] = {
     "visual": DRAWN, "light": DRAWN, "texture": _TEXTURE, "skin": _SKIN,
     "statistic": _FOUND, "custom": _DATA, "size": _MEMORY,
     "plugin": "is code that a simulator loads", "layer": DRAWN, "lengthrange": "is for muscles, which scenes have not",
-}  # fmt: skip
+}
 # Elements of `default` that only actuators take which scenes have not; the actuators have reasons of their own.
 LOST_DEFAULTS = dict.fromkeys(("muscle", "adhesion", "dcmotor", "orientation"), "scenes have no drive like it")
 
@@ -186,7 +186,7 @@ _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
             "actuator", "tendon", "equality", "sensor", "keyframe", "extension", "frame", "replicate", "composite",
-            "inertial", "material")  # fmt: skip
+            "inertial", "material")
 _PATHS = ("fixed", "spatial")  # elements whose children are parts of them
 
 

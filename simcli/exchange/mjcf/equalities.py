@@ -177,6 +177,7 @@ def followers(source: MjcfSource) -> set[int]:
                 found |= {int(j) for j in model.wrap_objid[first : first + count][is_joint]}
     return found
 
+
 # Loops that the file draws closed, where a limit lets a joint begin only elsewhere. MuJoCo's constraints are soft, so that
 # a weld may hold a hand where the limits of its arm do not let it be. A loop of a scene is rigid: what is held begins where
 # its joints begin, and the end of the loop in the world, or the body that programs move, begins with it.
@@ -244,5 +245,7 @@ def _poses(acts: Acts, q: np.ndarray) -> dict[str, SourceFrame]:
     data = mujoco.MjData(model)
     data.qpos[:] = q
     mujoco.mj_kinematics(model, data)
-    return {name: acts.bodies.frames[b].inverse().after(frame_of(data.xpos[b], data.xquat[b]))
-            for b, name in reversed(acts.bodies.names.items())}  # fmt: skip
+    return {
+        name: acts.bodies.frames[b].inverse().after(frame_of(data.xpos[b], data.xquat[b]))
+        for b, name in reversed(acts.bodies.names.items())
+    }

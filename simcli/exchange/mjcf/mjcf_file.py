@@ -107,7 +107,8 @@ class MjcfKeyframes:
             if place.is_scalar and not held and not limit_holds(place.words, float(q[0])):
                 outside.append(f"`{joint.name}` at {float(q[0]):g}")
             coordinates.setdefault(joint.name, []).extend(
-                [place.words["motion"]["position"]] if held else self._coordinates(place, q))  # fmt: skip
+                [place.words["motion"]["position"]] if held else self._coordinates(place, q)
+            )
             rates.setdefault(joint.name, []).extend([0.0] if held else self._rates(place, q, v))
             moving |= bool(v.any())
         if outside:

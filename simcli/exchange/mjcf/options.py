@@ -18,8 +18,11 @@ def read_options(source: MjcfSource, mechanism: SourceModel) -> None:
         mechanism.world_words["gravity"] = list(gravity)
     if option.disableflags & (bits.mjDSBL_CONTACT | bits.mjDSBL_CONSTRAINT):
         mechanism.sections["contact"] = {"enabled": False}
-    mechanism.sections["solver"] = {"type": "generalized", "dt": _in_ms(float(option.timestep)),
-                                    "integrator": integrator_of(source)}  # fmt: skip
+    mechanism.sections["solver"] = {
+        "type": "generalized",
+        "dt": _in_ms(float(option.timestep)),
+        "integrator": integrator_of(source),
+    }
     mechanism.sections["run"] = {"duration": _whole_steps(float(option.timestep))}
 
 

@@ -11,13 +11,20 @@ from simcli.spec.lookup.structure import WORLD_NAME
 
 # The type of a scene by that of MuJoCo, `mjSENS_...`, whose element has the same name. A new one is a line here.
 SENSORS_AT_SITES = {"GYRO": "gyro", "ACCELEROMETER": "accelerometer", "VELOCIMETER": "velocimeter", "RANGEFINDER": "range"}
-SENSORS_AT_OBJECTS = {"FRAMEPOS": "position", "FRAMEQUAT": "orientation", "FRAMELINVEL": "velocity",
-              "FRAMEANGVEL": "angular_velocity"}  # fmt: skip
+SENSORS_AT_OBJECTS = {
+    "FRAMEPOS": "position",
+    "FRAMEQUAT": "orientation",
+    "FRAMELINVEL": "velocity",
+    "FRAMEANGVEL": "angular_velocity",
+}
 SENSORS_OF_JOINTS = {"JOINTPOS": "encoder", "BALLQUAT": "encoder", "JOINTVEL": "tachometer", "BALLANGVEL": "tachometer"}
 SENSORS_AT_JOINTS = {"FORCE": "force", "TORQUE": "torque"}
 SENSORS_OF_SUBTREES = {"SUBTREECOM": "com", "SUBTREELINVEL": "com_velocity", "SUBTREEANGMOM": "angular_momentum"}
-_REORDERED = {"BALLQUAT": "gives the quaternion as x y z w", "FRAMEQUAT": "gives the quaternion as x y z w",
-              "BALLANGVEL": "is along the axes of the parent, not of the child"}  # fmt: skip
+_REORDERED = {
+    "BALLQUAT": "gives the quaternion as x y z w",
+    "FRAMEQUAT": "gives the quaternion as x y z w",
+    "BALLANGVEL": "is along the axes of the parent, not of the child",
+}
 
 
 class _Sensed(NamedTuple):
@@ -147,11 +154,17 @@ class MjcfSensors:
             frame = frame_of(model.body_ipos[b], model.body_iquat[b]) if is_inertial else NO_OFFSET
             label = "inertial" if is_inertial else "body"
         elif seen.kind == kinds.mjOBJ_GEOM:
-            b, frame, label = int(model.geom_bodyid[seen.index]), frame_of(model.geom_pos[seen.index],
-                                                                           model.geom_quat[seen.index]), "geom"  # fmt: skip
+            b, frame, label = (
+                int(model.geom_bodyid[seen.index]),
+                frame_of(model.geom_pos[seen.index], model.geom_quat[seen.index]),
+                "geom",
+            )
         else:
-            b, frame, label = int(model.cam_bodyid[seen.index]), frame_of(model.cam_pos[seen.index],
-                                                                          model.cam_quat[seen.index]), "camera"  # fmt: skip
+            b, frame, label = (
+                int(model.cam_bodyid[seen.index]),
+                frame_of(model.cam_pos[seen.index], model.cam_quat[seen.index]),
+                "camera",
+            )
         frame = frame.after(self.bodies.frames[b])
         link = self.bodies.names[b]
         return link if frame.is_identity and link != WORLD_NAME else f"{link}/{self._frame(link, label, frame)}"

@@ -48,10 +48,16 @@ class MjcfShapes:
         self.lost_cameras: dict[int, str] = {}
         self._made: dict[int, str] = {}  # mesh to the file that was written of its compiled vertices
         types = self.source.mujoco.mjtGeom
-        self._forms = {types.mjGEOM_SPHERE: self._sphere, types.mjGEOM_CAPSULE: self._round, types.mjGEOM_BOX: self._box,
-                       types.mjGEOM_CYLINDER: self._round, types.mjGEOM_ELLIPSOID: self._ellipsoid,
-                       types.mjGEOM_PLANE: self._plane, types.mjGEOM_MESH: self._mesh,
-                       types.mjGEOM_HFIELD: self._terrain}  # fmt: skip
+        self._forms = {
+            types.mjGEOM_SPHERE: self._sphere,
+            types.mjGEOM_CAPSULE: self._round,
+            types.mjGEOM_BOX: self._box,
+            types.mjGEOM_CYLINDER: self._round,
+            types.mjGEOM_ELLIPSOID: self._ellipsoid,
+            types.mjGEOM_PLANE: self._plane,
+            types.mjGEOM_MESH: self._mesh,
+            types.mjGEOM_HFIELD: self._terrain,
+        }
 
     def read(self, collides: np.ndarray) -> None:
         """Make all shapes, points and cameras.

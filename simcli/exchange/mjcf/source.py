@@ -37,9 +37,22 @@ _REFUSED = {
 _NAN = re.compile(r"(?i)(?:^|\s)[+-]?nan(?:\(\w*\))?(?:\s|$)")
 _LINE = re.compile(r"line (?:= )?(\d+)")
 # Parts of a compiled model, and what `MjSpec` calls lists of them.
-_LISTS = {"body": "bodies", "joint": "joints", "geom": "geoms", "site": "sites", "camera": "cameras", "mesh": "meshes",
-          "hfield": "hfields", "pair": "pairs", "exclude": "excludes", "equality": "equalities", "tendon": "tendons",
-          "actuator": "actuators", "sensor": "sensors", "key": "keys"}  # fmt: skip
+_LISTS = {
+    "body": "bodies",
+    "joint": "joints",
+    "geom": "geoms",
+    "site": "sites",
+    "camera": "cameras",
+    "mesh": "meshes",
+    "hfield": "hfields",
+    "pair": "pairs",
+    "exclude": "excludes",
+    "equality": "equalities",
+    "tendon": "tendons",
+    "actuator": "actuators",
+    "sensor": "sensors",
+    "key": "keys",
+}
 
 
 @dataclass
@@ -110,8 +123,11 @@ def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> M
             if line and part.id >= 0:
                 source.elements[kind, part.id] = order[int(line[1]) - 1]
     _find_others(source)
-    source.files = {index: files[id(element)] for (kind, index), element in source.elements.items()
-                    if kind == "mesh" and id(element) in files}  # fmt: skip
+    source.files = {
+        index: files[id(element)]
+        for (kind, index), element in source.elements.items()
+        if kind == "mesh" and id(element) in files
+    }
     _check_numbers(source)
     return source
 
@@ -311,8 +327,22 @@ def _refusal(path: Path, order: list[XmlElement], message: str) -> str:
 
 def _check_numbers(source: MjcfSource) -> None:
     model = source.model
-    for name in ("body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "jnt_pos", "jnt_axis", "geom_pos",
-                 "geom_size", "dof_damping", "dof_armature", "qpos0", "actuator_damping", "actuator_armature"):  # fmt: skip
+    for name in (
+        "body_pos",
+        "body_quat",
+        "body_mass",
+        "body_inertia",
+        "body_ipos",
+        "jnt_pos",
+        "jnt_axis",
+        "geom_pos",
+        "geom_size",
+        "dof_damping",
+        "dof_armature",
+        "qpos0",
+        "actuator_damping",
+        "actuator_armature",
+    ):
         values = np.asarray(getattr(model, name))
         wrong = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
         if len(wrong):

@@ -123,9 +123,11 @@ class Touching:
         is_of = (self.model.geom_contype[self.geoms][:, None] >> np.arange(_BITS)) & 1 == 1
         meets = (self.model.geom_conaffinity[self.geoms][:, None] >> np.arange(_BITS)) & 1 == 1
         names = [DEFAULT_LAYER, *(f"layer_{k}" for k in range(1, _BITS))]
-        extra = [(self.geoms.index(int(one)), self.geoms.index(int(other))) for one, other in
-                 zip(self.model.pair_geom1, self.model.pair_geom2, strict=True)
-                 if int(one) in self.geoms and int(other) in self.geoms]  # fmt: skip
+        extra = [
+            (self.geoms.index(int(one)), self.geoms.index(int(other)))
+            for one, other in zip(self.model.pair_geom1, self.model.pair_geom2, strict=True)
+            if int(one) in self.geoms and int(other) in self.geoms
+        ]
         meet = is_of.astype(int) @ meets.T.astype(int) > 0
         extra = [(one, other) for one, other in extra if not (meet[one, other] or meet[other, one])]
         alone = np.zeros((2, len(self.geoms), len(extra)), bool)
@@ -135,8 +137,13 @@ class Touching:
         names += [f"pair_{k + 1}" for k in range(len(extra))]
         known = is_of.any(axis=0)  # layers that some shape is in: others cannot be named
         known[0] = True
-        words = [{key: [names[b] for b in np.flatnonzero(bits[k] & known)] for key, bits in
-                  (("layers", is_of), ("touches", meets))} for k in range(len(self.geoms))]  # fmt: skip
+        words = [
+            {
+                key: [names[b] for b in np.flatnonzero(bits[k] & known)]
+                for key, bits in (("layers", is_of), ("touches", meets))
+            }
+            for k in range(len(self.geoms))
+        ]
         trivial = {"layers": [DEFAULT_LAYER], "touches": [DEFAULT_LAYER]}
         self._spread(words, trivial)
         meet = is_of.astype(int) @ meets.T.astype(int) > 0
@@ -152,8 +159,10 @@ class Touching:
     def _surfaces(self) -> list[Surface]:
         """Give shapes their materials; the surface of each."""
         model, names = self.model, GivenNames(())
-        found = [Surface(tuple(map(float, model.geom_friction[g])), int(model.geom_condim[g]), int(model.geom_priority[g]))
-                 for g in self.geoms]  # fmt: skip
+        found = [
+            Surface(tuple(map(float, model.geom_friction[g])), int(model.geom_condim[g]), int(model.geom_priority[g]))
+            for g in self.geoms
+        ]
         called: dict[Surface, str] = {}
         materials = {}
         for g, surface in zip(self.geoms, found, strict=True):
@@ -161,8 +170,9 @@ class Touching:
                 element = self.source.element("geom", g)
                 called[surface] = names.give("", element.get("class") or "surface")
                 numbers = zip(_KEYS, self._numbers_of(surface, found), strict=True)
-                materials[called[surface]] = {"friction": 0.0} | {key: value for key, value in numbers if value} | {
-                    "combine": {"friction": "max"}}  # fmt: skip
+                materials[called[surface]] = (
+                    {"friction": 0.0} | {key: value for key, value in numbers if value} | {"combine": {"friction": "max"}}
+                )
         self.mechanism.sections["materials"] = materials
         self._spread([{"material": called[surface]} for surface in found], {})
         return found
@@ -171,8 +181,10 @@ class Touching:
         """Coefficients of a material that, combined by the larger, agree with those of most shapes that it touches."""
         partners = {found[k] for k in np.flatnonzero(self.touch[[one == surface for one in found]].any(axis=0))} or {surface}
         candidates = [surface.numbers, surface.friction]
-        return min(candidates, key=lambda numbers: sum(
-            tuple(map(max, numbers, one.numbers)) != surface.against(one) for one in partners))  # fmt: skip
+        return min(
+            candidates,
+            key=lambda numbers: sum(tuple(map(max, numbers, one.numbers)) != surface.against(one) for one in partners),
+        )
 
     def _numbers_of_pairs(self, surfaces: list[Surface]) -> list[dict]:
         """Pairs whose coefficients are not those that their materials combine to, and those of `pair`."""

@@ -26,8 +26,17 @@ from simcli.exchange.source.xml_reader import XmlElement
 from simcli.spec.checks.physics import ORTHOGONAL
 from simcli.spec.lookup.structure import WORLD_NAME
 
-_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
-          "universal": "universal", "revolute2": "universal", "screw": "screw", "gearbox": ""}  # fmt: skip
+_TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "ball": "ball",
+    "universal": "universal",
+    "revolute2": "universal",
+    "screw": "screw",
+    "gearbox": "",
+}
 _NO_LIMIT = -1.0  # of effort and velocity: what the format writes where there is none
 _ENDLESS = 1e16  # of limits: what the format writes where there is none
 _AXES_IN_MODEL = (1, 5)  # the version from which axes are in the joint, not in the model
@@ -116,8 +125,10 @@ def _laws(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, k:
     numbers = {key: source.number(dynamics, key, default=0.0) for key in ("damping", "friction")}
     wrong = [key for key, value in numbers.items() if value < 0.0]
     words |= {key: value for key, value in numbers.items() if value > 0.0}
-    stiffness, rest = source.number(dynamics, "spring_stiffness", default=0.0), source.number(
-        dynamics, "spring_reference", default=0.0)  # fmt: skip
+    stiffness, rest = (
+        source.number(dynamics, "spring_stiffness", default=0.0),
+        source.number(dynamics, "spring_reference", default=0.0),
+    )
     if stiffness > 0.0:
         several = joint.type == "universal"
         values = [stiffness if n == k else 0.0 for n in range(2)] if several else stiffness
@@ -260,8 +271,10 @@ def _mimic(source: SdfSource, element: XmlElement, scope: str, mimic: XmlElement
     if {first.type, second.type} - {"revolute", "prismatic"} or mimic.get("axis", "axis") != "axis":
         source.lose("mimic", first.name, mimic, "joins joints that have not one coordinate each")
         return
-    ratio, offset, reference = (source.number(mimic, key, default=number) for key, number in (
-        ("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0)))  # fmt: skip
+    ratio, offset, reference = (
+        source.number(mimic, key, default=number)
+        for key, number in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+    )
     offset -= ratio * reference
     first.words["mimic"] = {"joint": second.name, "ratio": ratio} | ({"offset": offset} if offset else {})
     source.report_element("mimic", first.name, mimic)
@@ -269,8 +282,14 @@ def _mimic(source: SdfSource, element: XmlElement, scope: str, mimic: XmlElement
 
 def _hinge(source: SdfSource, parent: str, child: str) -> SourceJoint | None:
     """The first hinge between two links."""
-    return next((joint for joint in source.mechanism.joints.values()
-                 if (joint.type, joint.parent, joint.child) == ("revolute", parent, child)), None)  # fmt: skip
+    return next(
+        (
+            joint
+            for joint in source.mechanism.joints.values()
+            if (joint.type, joint.parent, joint.child) == ("revolute", parent, child)
+        ),
+        None,
+    )
 
 
 def _sign(one: SourceJoint, other: SourceJoint) -> float:

@@ -28,8 +28,14 @@ from simcli.model.tables.model import ShapeKind
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _WATER = 1000.0  # [kg/m^3], density where a file gives none
-_SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length",
-          "cone": "radius length", "ellipsoid": "radii"}  # fmt: skip
+_SIZES = {
+    "box": "size",
+    "sphere": "radius",
+    "cylinder": "radius length",
+    "capsule": "radius length",
+    "cone": "radius length",
+    "ellipsoid": "radii",
+}
 
 
 class WeightlessError(Exception):
@@ -84,9 +90,14 @@ def _volume(source: SdfSource, element: XmlElement, words: dict) -> MassProperti
     return shape_properties(ShapeKind[kind.upper()], np.concatenate([sizes, np.zeros(3 - len(sizes))]))
 
 
-_FORMS = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
-          "capsule": (("radius", 1), ("length", 1)), "cone": (("radius", 1), ("length", 1)),
-          "ellipsoid": (("radii", 3),)}  # fmt: skip
+_FORMS = {
+    "box": (("size", 3),),
+    "sphere": (("radius", 1),),
+    "cylinder": (("radius", 1), ("length", 1)),
+    "capsule": (("radius", 1), ("length", 1)),
+    "cone": (("radius", 1), ("length", 1)),
+    "ellipsoid": (("radii", 3),),
+}
 
 
 def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_static: bool) -> None:
@@ -146,8 +157,12 @@ def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: S
         source.lose("inertial", link.name, inertial, report)
         return
     given = [tag for tag in ("pose", "inertia") if inertial.child(tag) is not None]
-    source.report_element("inertial", link.name, inertial, " and ".join(["`auto`: that of its shapes"] + [
-        f"without its own {tag}" for tag in given]))  # fmt: skip
+    source.report_element(
+        "inertial",
+        link.name,
+        inertial,
+        " and ".join(["`auto`: that of its shapes"] + [f"without its own {tag}" for tag in given]),
+    )
 
 
 def _placed_form(source: SdfSource, element: XmlElement, link: SourceLink) -> tuple[dict, SourceFrame]:
@@ -189,8 +204,19 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
         source.lose(kind, label, element, PLANE_LOOK)
         return
     words |= {"material": material} if material else {}
-    link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,
-                                   opacity, home=link.name, mask=mask))  # fmt: skip
+    link.shapes.append(
+        SourceShape(
+            names.give(element.get("name") or kind),
+            words,
+            frame,
+            collides,
+            element.line,
+            colour,
+            opacity,
+            home=link.name,
+            mask=mask,
+        )
+    )
     hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
     source.report_element(kind, label, element, "; ".join(filter(None, (hull, change))))
 

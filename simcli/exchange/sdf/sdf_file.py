@@ -45,15 +45,32 @@ _UNREAD = {
     "enable_wind": "scenes have no wind field",
     "must_be_base_link": "is about a program",
     "allow_auto_disable": "is about a program",
-    "audio_source": "scenes have no sound", "audio_sink": "scenes have no sound", "battery": "scenes have no batteries",
-    "script": "a script of another renderer", "ambient": "shapes have one colour: that of `diffuse`",
+    "audio_source": "scenes have no sound",
+    "audio_sink": "scenes have no sound",
+    "battery": "scenes have no batteries",
+    "script": "a script of another renderer",
+    "ambient": "shapes have one colour: that of `diffuse`",
     "size": "planes have no end",
-    "magnetic_field": "scenes have no such field", "atmosphere": "scenes have no such field",
-    "wind": "scenes have no wind field", "contact": "contact numbers of another solver",
-}  # fmt: skip
+    "magnetic_field": "scenes have no such field",
+    "atmosphere": "scenes have no such field",
+    "wind": "scenes have no wind field",
+    "contact": "contact numbers of another solver",
+}
 # Elements that say with 0 or false what holds without them.
-_AT_ZERO = ("enable_wind", "self_collide", "initial_position", "use_parent_model_frame", "velocity_decay", "fdir1", "slip",
-            "slip1", "slip2", "kinematic", "fluid_added_mass", "wind")  # fmt: skip
+_AT_ZERO = (
+    "enable_wind",
+    "self_collide",
+    "initial_position",
+    "use_parent_model_frame",
+    "velocity_decay",
+    "fdir1",
+    "slip",
+    "slip1",
+    "slip2",
+    "kinematic",
+    "fluid_added_mass",
+    "wind",
+)
 
 
 class _Sdf:
@@ -175,8 +192,11 @@ class _Sdf:
         if not name:
             raise FileError(f"{self.source.at(element)}: a <{element.tag}> without a name")
         full, (pose, named) = full_name(scope, name), self.source.pose(element)
-        if self.source.version < NAMED_FRAMES and full in self.frames.frames and (
-            self.frames.frames[full].element.tag != element.tag):  # fmt: skip
+        if (
+            self.source.version < NAMED_FRAMES
+            and full in self.frames.frames
+            and (self.frames.frames[full].element.tag != element.tag)
+        ):
             full = self.frames.free_name(full, element.tag)
         self.frames.add(full, SdfFrame(element, pose, self._later(scope, named) if named else within, attached))
 
@@ -267,8 +287,9 @@ class _Sdf:
                 is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)
                 unread = "only the first one is read" if is_second else "not of the format, or not read here"
                 why = _UNREAD.get(one.tag, unread)
-                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why, one.file,
-                                           is_note=within or one.tag in NOTED_TAGS)  # fmt: skip
+                self.source.report.dropped(
+                    one.tag, one.get("name") or owner, one.line, why, one.file, is_note=within or one.tag in NOTED_TAGS
+                )
 
 
 def _is_zero(element: XmlElement) -> bool:

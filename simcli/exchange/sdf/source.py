@@ -16,9 +16,27 @@ from simcli.exchange.source.xml_reader import XmlElement, finite_numbers, read_x
 
 TRUE, _FALSE = ("1", "true"), ("0", "false")
 # Elements without which nothing moves otherwise, with all that stands in them.
-NOTED_TAGS = frozenset(("visual", "sensor", "light", "scene", "gui", "audio_source", "audio_sink", "battery",
-                        "must_be_base_link", "allow_auto_disable", "laser_retro", "projector", "particle_emitter",
-                        "magnetic_field", "atmosphere", "spherical_coordinates", "frame"))  # fmt: skip
+NOTED_TAGS = frozenset(
+    (
+        "visual",
+        "sensor",
+        "light",
+        "scene",
+        "gui",
+        "audio_source",
+        "audio_sink",
+        "battery",
+        "must_be_base_link",
+        "allow_auto_disable",
+        "laser_retro",
+        "projector",
+        "particle_emitter",
+        "magnetic_field",
+        "atmosphere",
+        "spherical_coordinates",
+        "frame",
+    )
+)
 NAMED_FRAMES = (1, 7)  # the version from which poses and axes name frames, and names are unique within a model
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
 

@@ -105,8 +105,9 @@ def _start_one(mechanism: SourceModel, joint: SourceJoint, followers: list[Follo
         if _ranges([*kept, one]):
             kept.append(one)
         elif "stiffness" not in _soft(one.words):
-            report_change(one.joint, 0, "limit",
-                          f"holds nothing that the joint can follow `{joint.name}` to: it has no limits")
+            report_change(
+                one.joint, 0, "limit", f"holds nothing that the joint can follow `{joint.name}` to: it has no limits"
+            )
             del one.words["limit"]
     if all(one.holds(start) for one in kept):
         return
@@ -145,8 +146,9 @@ def _loosen(bounds: Iterable[_Bound], held: float, report_change: ReportChange) 
     for one in bounds:
         if "stiffness" not in _soft(one.words):
             value = clean_numbers([one.gear(held)])[0]
-            report_change(one.joint, one.place, "limit",
-                          f"does not hold {value:g}, where a motion holds it: the joint has no limits")
+            report_change(
+                one.joint, one.place, "limit", f"does not hold {value:g}, where a motion holds it: the joint has no limits"
+            )
             del one.words["limit"]
 
 
@@ -171,16 +173,20 @@ def _hold_followers(mechanism: SourceModel, report_change: ReportChange) -> None
     held = {joint.name: 0.0 for joint in mechanism.joints.values() if joint.type == "fixed"}
     waiting = [joint for joint in mechanism.joints.values() if "mimic" in joint.words]
     while True:
-        now = [joint for joint in waiting if joint.words["mimic"]["joint"] in held
-               or joint.words["mimic"]["joint"] not in mechanism.joints]  # fmt: skip
+        now = [
+            joint
+            for joint in waiting
+            if joint.words["mimic"]["joint"] in held or joint.words["mimic"]["joint"] not in mechanism.joints
+        ]
         if not now:
             return
         for joint in now:
             mimic = joint.words.pop("mimic")
             held[joint.name] = clean_numbers([gear_of(mimic)(held.get(mimic["joint"], 0.0))])[0]
             joint.words["motion"] = {"position": held[joint.name]}
-            report_change(joint, 0, "mimic",
-                          f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}")
+            report_change(
+                joint, 0, "mimic", f"`{mimic['joint']}` is held: a motion holds this joint at {held[joint.name]:g}"
+            )
             waiting.remove(joint)
 
 

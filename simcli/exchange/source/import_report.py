@@ -75,8 +75,10 @@ class ImportReport:
 
     def withdraw(self, kinds: Collection[str], name: str, why: str, is_note: bool = False) -> None:
         """Elements of some kinds and a name, told already, are lost with what they belong to."""
-        self.entries = [replace(entry, fate="dropped", why=why, is_note=is_note)
-                        if entry.kind in kinds and entry.name == name else entry for entry in self.entries]  # fmt: skip
+        self.entries = [
+            replace(entry, fate="dropped", why=why, is_note=is_note) if entry.kind in kinds and entry.name == name else entry
+            for entry in self.entries
+        ]
 
     def counts(self) -> dict[Fate, int]:
         """How many elements met each fate."""

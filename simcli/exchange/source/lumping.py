@@ -103,8 +103,10 @@ def _turns_heavily(link: SourceLink) -> bool:
 
 def _fixed_child(mechanism: SourceModel, name: str) -> SourceJoint | None:
     """A fixed joint to a link with mass."""
-    return next((joint for joint in mechanism.joints_of(name)
-                 if joint.type == "fixed" and mechanism.links[joint.child].has_mass), None)  # fmt: skip
+    return next(
+        (joint for joint in mechanism.joints_of(name) if joint.type == "fixed" and mechanism.links[joint.child].has_mass),
+        None,
+    )
 
 
 def _join_parent(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, report: ImportReport) -> None:

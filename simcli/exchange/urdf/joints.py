@@ -8,8 +8,14 @@ from simcli.exchange.source.xml_reader import XmlElement
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.spec.lookup.structure import WORLD_NAME
 
-_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
-          "planar": "planar"}  # fmt: skip
+_TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "free",
+    "planar": "planar",
+}
 NO_LIMIT = 1e9  # [m, rad, N, ...] a limit from here on says that there is none: the format wants numbers
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 

@@ -21,8 +21,19 @@ _UNREAD = {
     "verbose": "is about a program",
 }
 # Elements without which nothing moves otherwise, with all that stands in them.
-_NOTES = frozenset(("visual", "material", "texture", "verbose", "sensor", "transmission", "ros2_control", "calibration",
-                    "safety_controller"))  # fmt: skip
+_NOTES = frozenset(
+    (
+        "visual",
+        "material",
+        "texture",
+        "verbose",
+        "sensor",
+        "transmission",
+        "ros2_control",
+        "calibration",
+        "safety_controller",
+    )
+)
 
 
 class UrdfSource:
@@ -119,8 +130,13 @@ class UrdfSource:
                 tag = one.tag.rpartition(":")[2]
                 is_second = any(other.tag == one.tag and id(other) in self.known for other in element.children)
                 why = "only the first one is read" if is_second else _UNREAD.get(tag, "not of the format, or not here")
-                self.report.dropped(tag, one.get("name") or one.get("reference") or owner, one.line, why,
-                                    is_note=is_note or not _NOTES.isdisjoint((element.tag, tag)))  # fmt: skip
+                self.report.dropped(
+                    tag,
+                    one.get("name") or one.get("reference") or owner,
+                    one.line,
+                    why,
+                    is_note=is_note or not _NOTES.isdisjoint((element.tag, tag)),
+                )
 
     def drop(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
         """An element is lost with all that stands in it; `is_note` if nothing moves otherwise without it."""

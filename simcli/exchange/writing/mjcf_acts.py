@@ -57,8 +57,10 @@ def _lose_loop_laws(parts: MjcfParts, name: str, path: str, spec) -> None:
 def _ends(parts: MjcfParts, j: int) -> tuple[tuple[int, Array], tuple[int, Array]]:
     """Bodies of a joint with its anchors in them."""
     joints = parts.scene.model.joints
-    return tuple((int(getattr(joints, end)[j]), parts.scene.first(joints, column)[j])
-                 for end, column in (("parent", "X_p"), ("child", "X_c")))  # fmt: skip
+    return tuple(
+        (int(getattr(joints, end)[j]), parts.scene.first(joints, column)[j])
+        for end, column in (("parent", "X_p"), ("child", "X_c"))
+    )
 
 
 def _write_equality(parts: MjcfParts, j: int) -> None:
@@ -69,8 +71,10 @@ def _write_equality(parts: MjcfParts, j: int) -> None:
     section.add("weld" if kind == JointKind.FIXED else "connect", name=given, site1=sites[0], site2=sites[1])
     if kind == JointKind.REVOLUTE:
         axis = scene.first(scene.model.dofs, "axis")[scene.model.joints.qd_start[j]]
-        along = [parts.site(f"{given}_{side}_axis", body, rot.pose_apply(anchor, axis))
-                 for side, (body, anchor) in zip(("parent", "child"), ends, strict=True)]  # fmt: skip
+        along = [
+            parts.site(f"{given}_{side}_axis", body, rot.pose_apply(anchor, axis))
+            for side, (body, anchor) in zip(("parent", "child"), ends, strict=True)
+        ]
         section.add("connect", name=scene.joints.give(f"{name}_axis"), site1=along[0], site2=along[1])
 
 
@@ -156,9 +160,16 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
         asked_of = lambda state: drive_of(*state).target  # noqa: E731
         is_servo = mode != DriveMode.EFFORT
         bias = {"biastype": "affine", "biasprm": (damping * number("drive_target_velocity"), -stiffness, -damping)}
-        parts.actuate("general", name, lambda state: 0.0 if isinstance(asked_of(state), str) else asked_of(state),
-                      dyntype="filterexact" if lag.method == "exact" else "filter", dynprm=lag.time_constant,
-                      gainprm=stiffness if is_servo else 1, **(bias if is_servo else {}), **words)  # fmt: skip
+        parts.actuate(
+            "general",
+            name,
+            lambda state: 0.0 if isinstance(asked_of(state), str) else asked_of(state),
+            dyntype="filterexact" if lag.method == "exact" else "filter",
+            dynprm=lag.time_constant,
+            gainprm=stiffness if is_servo else 1,
+            **(bias if is_servo else {}),
+            **words,
+        )
         parts.activations.append(lambda state: drive_of(*state).activation.initial)
     elif mode == DriveMode.EFFORT:
         parts.actuate("motor", name, target, **words)
@@ -167,8 +178,14 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
     elif mode == DriveMode.VELOCITY:
         parts.actuate("velocity", name, rate, kv=damping, **words)
     else:
-        parts.actuate("general", name, lambda state: stiffness * target(state) + damping * rate(state), biastype="affine",
-                      biasprm=(0, -stiffness, -damping), **words)  # fmt: skip
+        parts.actuate(
+            "general",
+            name,
+            lambda state: stiffness * target(state) + damping * rate(state),
+            biastype="affine",
+            biasprm=(0, -stiffness, -damping),
+            **words,
+        )
 
 
 def _drive_of(spec: SceneSpec, model: Model, of: str, item: int) -> DriveSpec:
@@ -198,13 +215,16 @@ def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     k = springs.name.index(name)
     stiffness, damping, rest = (float(parts.scene.first(springs, key)[k]) for key in ("stiffness", "damping", "rest_length"))
     given = parts.scene.others.give(name)
-    tendon = parts.sections["tendon"].add("spatial", name=given, stiffness=stiffness, damping=damping or None,
-                                          springlength=(0, rest) if force.slack else rest)  # fmt: skip
+    tendon = parts.sections["tendon"].add(
+        "spatial", name=given, stiffness=stiffness, damping=damping or None, springlength=(0, rest) if force.slack else rest
+    )
     over = np.flatnonzero(springs.pulley_spring == k)
     points = parts.scene.first(springs, "point")[k]
-    places = [(int(springs.body[k, 0]), points[0]),
-              *((int(springs.pulley_body[z]), parts.scene.first(springs, "pulley_point")[z]) for z in over),
-              (int(springs.body[k, 1]), points[1])]  # fmt: skip
+    places = [
+        (int(springs.body[k, 0]), points[0]),
+        *((int(springs.pulley_body[z]), parts.scene.first(springs, "pulley_point")[z]) for z in over),
+        (int(springs.body[k, 1]), points[1]),
+    ]
     for n, (body, point) in enumerate(places):
         tendon.add("site", site=parts.site(f"{given}_{n + 1}", body, point))
     words = "a tendon; its damper acts while it is slack, too" if force.slack and damping else "a tendon"
@@ -220,8 +240,12 @@ def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
         scene.lose("force", name, path, "its joint has no axes of its own in MJCF")
         return
     for k, dof in enumerate(dofs):
-        parts.actuate("motor", name if len(dofs) == 1 else f"{name}_{k + 1}", partial(_effort_of, name=name, k=k),
-                      joint=parts.tree.name_of_dof[dof])  # fmt: skip
+        parts.actuate(
+            "motor",
+            name if len(dofs) == 1 else f"{name}_{k + 1}",
+            partial(_effort_of, name=name, k=k),
+            joint=parts.tree.name_of_dof[dof],
+        )
     scene.report_element("force", name, path, "an actuator, its effort is its control")
 
 
@@ -260,8 +284,10 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
         return
     x = table.name.index(name)
     given = scene.others.give(name)
-    numbers = {key: float(scene.first(table, column)[x]) or None for key, column in (
-        ("stiffness", "spring_stiffness"), ("damping", "damping"), ("frictionloss", "friction"))}  # fmt: skip
+    numbers = {
+        key: float(scene.first(table, column)[x]) or None
+        for key, column in (("stiffness", "spring_stiffness"), ("damping", "damping"), ("frictionloss", "friction"))
+    }
     rest = scene.first(table, "spring_rest")[x] if numbers["stiffness"] else None
     bounds = [float(scene.first(table, f"limit_{side}")[x]) for side in ("lower", "upper")]
     bounds = np.clip(bounds, -_NO_BOUND, _NO_BOUND) if np.isfinite(bounds).any() else None

@@ -25,9 +25,13 @@ def write_bodies(parts: MjcfParts) -> None:
     for link in parts.tree.links:
         inner = WORLD if link.hold in ("free", "prescribed") else link.inner  # what floats is no part of a tree
         pose = parts.start_pose(link) if link.hold in ("free", "prescribed") else link.at_zero
-        element = parts.bodies[inner].add("body", name=parts.scene.name_of(link.body), **placed(pose),
-                                          mocap=True if link.hold == "prescribed" else None,
-                                          gravcomp=_body_of(parts.scene, link).gravity_compensation or None)  # fmt: skip
+        element = parts.bodies[inner].add(
+            "body",
+            name=parts.scene.name_of(link.body),
+            **placed(pose),
+            mocap=True if link.hold == "prescribed" else None,
+            gravcomp=_body_of(parts.scene, link).gravity_compensation or None,
+        )
         parts.bodies[link.body] = element
         _write_joint(parts, link, element)
         _write_body(parts, link, element)
@@ -137,8 +141,14 @@ def _write_axis(scene: WrittenScene, link: ChainLink, axis: ChainAxis, element: 
         if link.hold == "axes" and (bounds := _bounds(scene, axis.dof)):
             laws["range"] = bounds
     direction = rot.quat_rotate(link.anchor_beyond[3:], axis.direction)
-    element.add("joint", name=axis.name, type=None if axis.is_hinge else "slide",
-                pos=_anchor(link) if axis.is_hinge else None, axis=direction, **laws)  # fmt: skip
+    element.add(
+        "joint",
+        name=axis.name,
+        type=None if axis.is_hinge else "slide",
+        pos=_anchor(link) if axis.is_hinge else None,
+        axis=direction,
+        **laws,
+    )
 
 
 def _bounds(scene: WrittenScene, dof: int) -> tuple[float, float] | None:

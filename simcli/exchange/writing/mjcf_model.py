@@ -126,8 +126,9 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     if not scene.spec.contact.enabled:
         option.add("flag", contact="disable")
     if scene.has("solver"):
-        scene.report_element("solver", solver.type, "solver",
-                             f"its time step and {integrator or 'the default integrator of MuJoCo'}")
+        scene.report_element(
+            "solver", solver.type, "solver", f"its time step and {integrator or 'the default integrator of MuJoCo'}"
+        )
     write_places(parts, WORLD, scene.spec.world, WORLD_NAME, f"{WORLD_NAME}_")
     write_bodies(parts)
     write_shapes_of_all(parts)

@@ -37,8 +37,9 @@ def write_shapes_of_all(parts: MjcfParts) -> None:
         if lost:
             parts.scene.lose("material", name, f"materials.{name}", f"MJCF has no {', '.join(lost)}")
         elif material.model_fields_set - {"density"}:
-            parts.scene.report_element("material", name, f"materials.{name}",
-                                       "friction of each geom; of two MuJoCo takes the larger")
+            parts.scene.report_element(
+                "material", name, f"materials.{name}", "friction of each geom; of two MuJoCo takes the larger"
+            )
 
 
 class _Layers:
@@ -76,11 +77,16 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         friction = _friction(scene.spec, shape) if shape.collide else {}
         margin = shape.margin if shape.collide and shape.margin else None
         rgba = (*rgb(look.colour or "silver"), 0.0 if look.hidden else look.opacity) if look.colour or look.hidden else None
-        parts.bodies[body].add("geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba,
-                               group=None if shape.collide else _SEEN)  # fmt: skip
+        parts.bodies[body].add(
+            "geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba, group=None if shape.collide else _SEEN
+        )
         scene.lose_keys(owner + name, place, shape, {"grain": "MuJoCo has friction along axes of its own"})
-        scene.report_element("shape", owner + name, place, joined_words(words, "" if given == name or body != WORLD else
-                                                              scene.renaming(name, given)))  # fmt: skip
+        scene.report_element(
+            "shape",
+            owner + name,
+            place,
+            joined_words(words, "" if given == name or body != WORLD else scene.renaming(name, given)),
+        )
     for name, shape in look.shapes.items():
         form, words = _form(parts, shape, owner + name, False)
         if form is None:
@@ -88,8 +94,15 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
             continue
         opacity = 0.0 if look.hidden else look.opacity if shape.opacity is None else shape.opacity
         colour = shape.colour or look.colour
-        parts.bodies[body].add("geom", name=scene.shapes.give(f"{scene.name_of(body)}_{name}"), **form, contype=0,
-                               conaffinity=0, group=_SEEN, rgba=(*rgb(colour), opacity) if colour else None)  # fmt: skip
+        parts.bodies[body].add(
+            "geom",
+            name=scene.shapes.give(f"{scene.name_of(body)}_{name}"),
+            **form,
+            contype=0,
+            conaffinity=0,
+            group=_SEEN,
+            rgba=(*rgb(colour), opacity) if colour else None,
+        )
         scene.report_element("look", owner + name, f"{path}.look.shapes.{name}", words)
 
 
@@ -153,8 +166,14 @@ def _terrain(parts: MjcfParts, shape, name: str) -> tuple[dict[str, object] | No
         return None, "MJCF has no height field without heights: use a plane"
     size = (shape.size[0] / 2, shape.size[1] / 2, high - low, _BASE)
     given = parts.scene.others.give(name)
-    parts.sections["asset"].add("hfield", name=given, nrow=heights.shape[0], ncol=heights.shape[1], size=size,
-                                elevation=((heights - low) / (high - low))[::-1])  # fmt: skip
+    parts.sections["asset"].add(
+        "hfield",
+        name=given,
+        nrow=heights.shape[0],
+        ncol=heights.shape[1],
+        size=size,
+        elevation=((heights - low) / (high - low))[::-1],
+    )
     lifted = rot.pose_compose(pose_numbers(shape.pose), np.array((0.0, 0.0, low, 0.0, 0.0, 0.0, 1.0)))
     return {"type": "hfield", "hfield": given, **placed(lifted)}, ""
 
@@ -169,8 +188,12 @@ def write_touching(parts: MjcfParts) -> None:
         scene.report_element("exclude", " ".join(pair), f"contact.exclude[{index}]")
     for index, pair in enumerate(scene.spec.contact.pairs):
         lost = sorted(pair.model_fields_set - {"a", "b", *_KEPT})
-        scene.report_element("pair", f"{pair.a} {pair.b}", f"contact.pairs[{index}]",
-                   f"without {', '.join(f'`{key}`' for key in lost)}" if lost else "")  # fmt: skip
+        scene.report_element(
+            "pair",
+            f"{pair.a} {pair.b}",
+            f"contact.pairs[{index}]",
+            f"without {', '.join(f'`{key}`' for key in lost)}" if lost else "",
+        )
     if contacts is not None and scene.spec.contact.enabled:
         rows = {}
         for pairs in contacts.partners():
@@ -206,11 +229,16 @@ class _Touching:
         """Pairs that `contact.pairs` gives numbers."""
         scene, found = self.parts.scene, set()
         shapes = scene.model.shapes
-        sides = [{name, WORLD_NAME if b == WORLD else scene.model.bodies.name[b]}
-                 for name, b in zip(shapes.name, shapes.body, strict=True)]  # fmt: skip
+        sides = [
+            {name, WORLD_NAME if b == WORLD else scene.model.bodies.name[b]}
+            for name, b in zip(shapes.name, shapes.body, strict=True)
+        ]
         for pair in scene.spec.contact.pairs:
-            found |= {(a, b) for a, b in self.rows if (pair.a in sides[a] and pair.b in sides[b])
-                      or (pair.b in sides[a] and pair.a in sides[b])}  # fmt: skip
+            found |= {
+                (a, b)
+                for a, b in self.rows
+                if (pair.a in sides[a] and pair.b in sides[b]) or (pair.b in sides[a] and pair.a in sides[b])
+            }
         return found
 
     def _write_bodies(self, one: int, other: int) -> None:
@@ -229,9 +257,14 @@ class _Touching:
         sliding, torsional, rolling, margin = (float(scene.first(scene.model.contacts, key)[row]) for key in _KEPT)
         if np.isnan(margin):  # a pair of MuJoCo has no regard to its geoms
             margin = float(scene.first(scene.model.shapes, "margin")[list(pair)].sum())
-        self.section.add("pair", geom1=self.parts.geoms[pair[0]].name, geom2=self.parts.geoms[pair[1]].name,
-                         friction=(sliding, sliding, torsional, rolling, rolling), margin=margin or None,
-                         **({"condim": 3} | dimension(sliding, torsional, rolling)))  # fmt: skip
+        self.section.add(
+            "pair",
+            geom1=self.parts.geoms[pair[0]].name,
+            geom2=self.parts.geoms[pair[1]].name,
+            friction=(sliding, sliding, torsional, rolling, rolling),
+            margin=margin or None,
+            **({"condim": 3} | dimension(sliding, torsional, rolling)),
+        )
 
     def _is_filtered(self, one: int, other: int) -> bool:
         """Whether MuJoCo leaves two bodies out by itself: welded ones, or one and what it hangs on but for the world."""

@@ -119,14 +119,19 @@ def _write_laws(held: HeldLinks, element: Tag, axis: ChainAxis, bounds: dict[str
     if axis.lead is not None:
         element.add("limit", **finite, effort=NO_LIMIT, velocity=NO_LIMIT)
         return
-    effort, speed, damping, friction = (float(scene.first(dofs, key)[axis.dof]) for key in (
-        "effort_limit", "velocity_limit", "damping", "friction"))  # fmt: skip
+    effort, speed, damping, friction = (
+        float(scene.first(dofs, key)[axis.dof]) for key in ("effort_limit", "velocity_limit", "damping", "friction")
+    )
     element.add("limit", **finite, effort=min(effort, NO_LIMIT), velocity=min(speed, NO_LIMIT))
     if damping or friction:
         element.add("dynamics", damping=damping, friction=friction)
     for m in np.flatnonzero((mimics.follower == axis.dof) & ~mimics.curve.any(axis=(0, 2))).tolist():
-        element.add("mimic", joint=held.tree.name_of_dof[int(mimics.leader[m])],
-                    multiplier=scene.first(mimics, "ratio")[m], offset=scene.first(mimics, "offset")[m])  # fmt: skip
+        element.add(
+            "mimic",
+            joint=held.tree.name_of_dof[int(mimics.leader[m])],
+            multiplier=scene.first(mimics, "ratio")[m],
+            offset=scene.first(mimics, "offset")[m],
+        )
 
 
 def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:

@@ -13,8 +13,12 @@ from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER, rgb
 
 AT_ORIGIN = np.array(rot.IDENTITY_POSE)
-_OF_CONTACT = {"layers": "URDF has no layers", "touches": "URDF has no layers", "margin": "URDF has no margins of shapes",
-               "grain": "URDF has no friction"}  # fmt: skip
+_OF_CONTACT = {
+    "layers": "URDF has no layers",
+    "touches": "URDF has no layers",
+    "margin": "URDF has no margins of shapes",
+    "grain": "URDF has no friction",
+}
 _OF_OTHERS = {key: why for key, why in _OF_CONTACT.items() if key in ("margin", "grain")}
 
 
@@ -85,8 +89,10 @@ def _form(shape, meshes: MeshCopies) -> _Form:
     if shape.type == "cylinder":
         return _Form([(tag("cylinder", radius=shape.radius, length=shape.length), AT_ORIGIN)])
     if shape.type == "capsule":
-        ends = [(tag("sphere", radius=shape.radius), np.array((0.0, 0.0, z, *AT_ORIGIN[3:])))
-                for z in (-shape.length / 2, shape.length / 2)]  # fmt: skip
+        ends = [
+            (tag("sphere", radius=shape.radius), np.array((0.0, 0.0, z, *AT_ORIGIN[3:])))
+            for z in (-shape.length / 2, shape.length / 2)
+        ]
         middle = [(tag("cylinder", radius=shape.radius, length=shape.length), AT_ORIGIN)]
         return _Form(middle + ends, "a cylinder and two balls") if shape.length else _Form(ends[:1])
     if shape.type == "mesh":

@@ -94,8 +94,9 @@ def aba_dof(s: ti.template(), w: ti.i32, d: ti.i32, inertia: ti.template(), forc
 
 
 @ti.func
-def hand_to_parent(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, p: ti.i32, inertia: ti.template(),
-                   force: ti.template()):
+def hand_to_parent(
+    t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, p: ti.i32, inertia: ti.template(), force: ti.template()
+):
     """Add the articulated inertia and force of link i to those of its parent p, where the tree branches.
 
     Writes: s.{I, f} of link p

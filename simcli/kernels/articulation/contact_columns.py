@@ -17,8 +17,20 @@ from simcli.kernels.language.values import Vec3
 
 
 @ti.func
-def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
-              c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(), sign: ti.template()):
+def pull_link(
+    k: ti.template(),
+    t: ti.template(),
+    s: ti.template(),
+    p: ti.template(),
+    w: ti.i32,
+    lane: ti.template(),
+    c: ti.i32,
+    link: ti.i32,
+    point: ti.template(),
+    axes: ti.template(),
+    frame: ti.template(),
+    sign: ti.template(),
+):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
 
     Args:
@@ -150,8 +162,16 @@ def repeats_pair(k: ti.template(), w: ti.i32, c: ti.i32):
 
 
 @ti.func
-def mark_links(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, side: ti.template(),
-               link: ti.i32, point: ti.template()):
+def mark_links(
+    k: ti.template(),
+    t: ti.template(),
+    s: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    side: ti.template(),
+    link: ti.i32,
+    point: ti.template(),
+):
     """Mark the links that carry a link of one world, from itself to the root; none for the world, -1.
 
     Args:
@@ -169,8 +189,9 @@ def mark_links(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, 
 
 
 @ti.func
-def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32,
-                side: ti.template()):
+def pull_marked(
+    k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.template()
+):
     """As `pull_link`, for all worlds of a block, each with the links that it has marked; no mark stays.
 
     Reads:  k.{pushed, unit_along}
@@ -187,8 +208,16 @@ def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
 
 
 @ti.func
-def pull_dof(k: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.template(), u: ti.i32,
-             motion: ti.template(), is_on: ti.template()):
+def pull_dof(
+    k: ti.template(),
+    p: ti.template(),
+    w: ti.i32,
+    c: ti.i32,
+    side: ti.template(),
+    u: ti.i32,
+    motion: ti.template(),
+    is_on: ti.template(),
+):
     """Add what contact c sees of unknown u, which moves links so, in some worlds.
 
     Writes: k.terms, p.contacts.jacobian, p.spins.jacobian
@@ -210,8 +239,19 @@ def pull_dof(k: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.
 
 
 @ti.func
-def see_link(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, link: ti.i32,
-             point: ti.template(), axes: ti.template(), frame: ti.template(), sign: ti.template()):
+def see_link(
+    t: ti.template(),
+    s: ti.template(),
+    p: ti.template(),
+    w: ti.i32,
+    c: ti.i32,
+    side: ti.i32,
+    link: ti.i32,
+    point: ti.template(),
+    axes: ti.template(),
+    frame: ti.template(),
+    sign: ti.template(),
+):
     """What contact c of a large world sees of a link, whose velocities are those of no other.
 
     Writes: p.large.{body, seen, turning}

@@ -232,8 +232,9 @@ def _turned_with(s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32,
 
 
 @ti.func
-def _line_of_centres(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32,
-                     n: ti.template()):
+def _line_of_centres(
+    k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, n: ti.template()
+):
     """The unit vector from core to core, unless it is far from a normal."""
     x_a, x_b = core_places(k, s, w, lane, c)
     line = way_between_bases(k, t, s, w, lane, c) + (x_b - x_a)

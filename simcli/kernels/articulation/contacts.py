@@ -69,8 +69,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
 
 
 @ti.func
-def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32,
-                c: ti.i32):
+def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32):
     """Turn on contact c of the worlds of a block that have it, each between other links.
 
     Writes: as `state_contacts`
@@ -109,8 +108,9 @@ def clear_contacts(k: ti.template(), p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32,
-                  lane: ti.template(), c: ti.i32):
+def state_contact(
+    k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32
+):
     """Turn on contact c of one world, or without a lane of all: its tangents, and what it sees.
 
     Reads:  k, s.{S, R, o, origin}
@@ -165,8 +165,15 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(
 
 
 @ti.func
-def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti.template(), f: ti.template(), w: ti.i32,
-               scale: ti.template()):
+def push_links(
+    k: ti.template(),
+    t: ti.template(),
+    s: ti.template(),
+    impulse: ti.template(),
+    f: ti.template(),
+    w: ti.i32,
+    scale: ti.template(),
+):
     """Add the forces of contacts to those on links, about each tree's O.
 
     Args:
@@ -185,8 +192,16 @@ def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti
 
 
 @ti.func
-def push_link(t: ti.template(), s: ti.template(), f: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32,
-              point: ti.template(), force: ti.template()):
+def push_link(
+    t: ti.template(),
+    s: ti.template(),
+    f: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    link: ti.i32,
+    point: ti.template(),
+    force: ti.template(),
+):
     """Add a force at a point, from the reference point of its tree, to that on a link.
 
     Writes: f

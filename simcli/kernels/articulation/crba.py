@@ -53,8 +53,9 @@ def crba(t: ti.template(), s: ti.template(), matrix: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _put_entries(t: ti.template(), s: ti.template(), matrix: ti.template(), w: ti.i32, d: ti.i32, p: ti.i32,
-                 force: ti.template()):
+def _put_entries(
+    t: ti.template(), s: ti.template(), matrix: ti.template(), w: ti.i32, d: ti.i32, p: ti.i32, force: ti.template()
+):
     """M[d, e] and M[e, d] of the dofs e of link p.
 
     Writes: matrix

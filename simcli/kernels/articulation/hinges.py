@@ -148,8 +148,9 @@ def taken(values, first, stride, lanes: int):
 
 
 @ti.func
-def number_of_link(t: ti.template(), h: ti.template(), i: ti.i32, lanes: ti.template(), first: ti.i32,
-                   values: ti.template()):
+def number_of_link(
+    t: ti.template(), h: ti.template(), i: ti.i32, lanes: ti.template(), first: ti.i32, values: ti.template()
+):
     """The coordinate, rate or acceleration of link i, 0 of a weld; arguments as of `swing`."""
     x = t.arena.zero()
     if ti.static(h.has_welds):
@@ -179,9 +180,11 @@ def needed_about_origin(h: Hinges, w, i, K: Mat3, a: Vec3) -> Force:
     m, moment = h.mass.load(w, i), h.moment.load(w, i)
     xx, yy, zz, xy, xz, yz = h.second.load(w, i).parts
     k = K.parts
-    turning = Vec3((k[6] * xy + k[7] * yy + k[8] * yz) - (k[3] * xz + k[4] * yz + k[5] * zz),
-                   (k[0] * xz + k[1] * yz + k[2] * zz) - (k[6] * xx + k[7] * xy + k[8] * xz),
-                   (k[3] * xx + k[4] * xy + k[5] * xz) - (k[0] * xy + k[1] * yy + k[2] * yz))  # fmt: skip
+    turning = Vec3(
+        (k[6] * xy + k[7] * yy + k[8] * yz) - (k[3] * xz + k[4] * yz + k[5] * zz),
+        (k[0] * xz + k[1] * yz + k[2] * zz) - (k[6] * xx + k[7] * xy + k[8] * xz),
+        (k[3] * xx + k[4] * xy + k[5] * xz) - (k[0] * xy + k[1] * yy + k[2] * yz),
+    )
     return Force.of(a * m + K * moment, moment.cross(a) + turning)
 
 
@@ -200,8 +203,9 @@ def turn_links(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template
 
 
 @ti.func
-def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, qd: ti.template(),
-          qdd: ti.template()):
+def swing(
+    t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, qd: ti.template(), qdd: ti.template()
+):
     """First pass, roots first: motions of links, and the forces that they need.
 
     Args:
@@ -235,8 +239,16 @@ def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), f
 
 
 @ti.func
-def leave_parent(t: ti.template(), h: ti.template(), w: ti.i32, i: ti.i32, spin: ti.template(), rate: ti.template(),
-                 a: ti.template(), K: ti.template()):
+def leave_parent(
+    t: ti.template(),
+    h: ti.template(),
+    w: ti.i32,
+    i: ti.i32,
+    spin: ti.template(),
+    rate: ti.template(),
+    a: ti.template(),
+    K: ti.template(),
+):
     """The parent's motion at the origin of link i, in the axes before its joint.
 
         w = R^T w_p,    b = R^T b_p,    a = R^T (a_p + K_p r)
@@ -272,8 +284,9 @@ def leave_parent(t: ti.template(), h: ti.template(), w: ti.i32, i: ti.i32, spin:
 
 
 @ti.func
-def cross_joint(turn: ti.template(), pace: ti.template(), rise: ti.template(), spin: ti.template(), rate: ti.template(),
-                a: ti.template()):
+def cross_joint(
+    turn: ti.template(), pace: ti.template(), rise: ti.template(), spin: ti.template(), rate: ti.template(), a: ti.template()
+):
     """Motion of a link from that before its joint: w += qd z, b += w x qd z + qdd z.
 
     Args:

@@ -37,8 +37,7 @@ class TreeState:
 
     _data_oriented = True
 
-    def __init__(self, tables: Tables, arena: Arena, has_external: bool = False,
-                 keeps_stiffness: bool = False):
+    def __init__(self, tables: Tables, arena: Arena, has_external: bool = False, keeps_stiffness: bool = False):
         links, dofs = tables.links, tables.dofs
         self.n_blocks, self.has_external = arena.n_blocks, has_external
         self.external = links.array(Force) if has_external else arena.array(0, Force)
@@ -168,8 +167,9 @@ def begin_at_parent(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, ki
 
 
 @ti.func
-def move_helix(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(),
-               o: ti.template()):
+def move_helix(
+    t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(), o: ti.template()
+):
     """Rotation of a link that turns about the anchor's z axis, slides along it, or both, and its twist against its parent.
 
     Reads:  t.links, s.{q, qd}
@@ -203,8 +203,9 @@ def move_ball(t: ti.template(), s: ti.template(), w: ti.i32, start: ti.i32, d: t
 
 
 @ti.func
-def move_free(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(),
-              o: ti.template()):
+def move_free(
+    t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(), o: ti.template()
+):
     """Rotation of a link that is free, its twist against its parent, and what of its acceleration c its moving columns are.
 
     Its dofs are the velocity of its centre of mass and its angular velocity, in the anchor's axes.

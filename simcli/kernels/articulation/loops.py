@@ -33,8 +33,9 @@ class Loops:
         closed = closed_joints(model)
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
-        rods = np.union1d(np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE)),
-                          joints_with_wrench(tables.phases))  # fmt: skip
+        rods = np.union1d(
+            np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE)), joints_with_wrench(tables.phases)
+        )
         self.n_rods, self.rod = len(rods), arena.ints(rods)
         before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, ORBITS)  # coordinates of the anchor
         turns = closed[joints.dof_dim.sum(axis=1)[closed] == before[closed] + 1]

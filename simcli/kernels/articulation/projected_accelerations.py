@@ -44,8 +44,9 @@ def acceleration_of_body(rows: ti.template(), w: ti.i32, b: ti.i32):
 
 
 @ti.func
-def project_accelerations(a: ti.template(), rows: ti.template(), q: ti.template(), qd: ti.template(), qdd: ti.template(),
-                          w: ti.i32):
+def project_accelerations(
+    a: ti.template(), rows: ti.template(), q: ti.template(), qd: ti.template(), qdd: ti.template(), w: ti.i32
+):
     """Accelerations of the coordinates of the chosen joints, after `project_joints`; slots of cables are left alone.
 
     Reads:  rows.{body_q, body_qd, body_qdd}, a, q (NQ), qd (NV)
@@ -83,8 +84,18 @@ def project_accelerations(a: ti.template(), rows: ti.template(), q: ti.template(
 
 
 @ti.func
-def accelerate_scalars(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(),
-                       pull: ti.template(), twist: ti.template(), q: ti.template(), qd: ti.template(), qdd: ti.template()):
+def accelerate_scalars(
+    a: ti.template(),
+    w: ti.i32,
+    j: ti.i32,
+    gap: ti.template(),
+    rate: ti.template(),
+    pull: ti.template(),
+    twist: ti.template(),
+    q: ti.template(),
+    qd: ti.template(),
+    qdd: ti.template(),
+):
     """Accelerations of a joint whose coordinates are displacements, angles, and at the end perhaps a quaternion.
 
     Args:
@@ -107,8 +118,9 @@ def accelerate_scalars(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(
 
 
 @ti.func
-def accelerate_angles(a: ti.template(), w: ti.i32, j: ti.i32, twist: ti.template(), q: ti.template(), qd: ti.template(),
-                      qdd: ti.template()):
+def accelerate_angles(
+    a: ti.template(), w: ti.i32, j: ti.i32, twist: ti.template(), q: ti.template(), qd: ti.template(), qdd: ti.template()
+):
     """Accelerations of the scalar angles of joint j.
 
         sum qdd_k e_k = w' - sum qd_k e_k',   e_k' = (sum of qd_i e_i before k) x e_k
@@ -143,8 +155,9 @@ def accelerate_angles(a: ti.template(), w: ti.i32, j: ti.i32, twist: ti.template
 
 
 @ti.func
-def accelerate_orbit(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(), pull: ti.template(),
-                     qdd: ti.template()):
+def accelerate_orbit(
+    a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(), pull: ti.template(), qdd: ti.template()
+):
     """Accelerations of longitude and latitude; none near the pole, where a longitude has no rate.
 
     Args:
@@ -171,5 +184,10 @@ def accelerate_orbit(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(),
     longitude = (x * y_1 - y * x_1) / square
     latitude = (z_1 * out - z * out_1) / whole
     none = square * 0.0
-    put(qdd, w, d, select(has_rate, (x * y_2 - y * x_2 - 2.0 * out * out_1 * longitude) / square, none),
-        select(has_rate, (z_2 * out - z * out_2 - 2.0 * (out * out_1 + z * z_1) * latitude) / whole, none))
+    put(
+        qdd,
+        w,
+        d,
+        select(has_rate, (x * y_2 - y * x_2 - 2.0 * out * out_1 * longitude) / square, none),
+        select(has_rate, (z_2 * out - z * out_2 - 2.0 * (out * out_1 + z * z_1) * latitude) / whole, none),
+    )

@@ -104,8 +104,16 @@ def anchor_motion(a: ti.template(), rows: ti.template(), w: ti.i32, j: ti.i32, s
 
 
 @ti.func
-def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spin: ti.template(), ahead: ti.template(),
-                   q: ti.template(), qd: ti.template()):
+def project_angles(
+    a: ti.template(),
+    w: ti.i32,
+    j: ti.i32,
+    R: ti.template(),
+    spin: ti.template(),
+    ahead: ti.template(),
+    q: ti.template(),
+    qd: ti.template(),
+):
     """Angles and rates of the scalar angular dofs of joint j.
 
     Args:
@@ -134,8 +142,18 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
 
 
 @ti.func
-def project_successive(a: ti.template(), w: ti.i32, at: ti.i32, d: ti.i32, n: ti.i32, a0: ti.template(), R: ti.template(),
-                       spin: ti.template(), q: ti.template(), qd: ti.template()):
+def project_successive(
+    a: ti.template(),
+    w: ti.i32,
+    at: ti.i32,
+    d: ti.i32,
+    n: ti.i32,
+    a0: ti.template(),
+    R: ti.template(),
+    spin: ti.template(),
+    q: ti.template(),
+    qd: ti.template(),
+):
     """Two or three successive angles and their rates, from coordinate `at` and dof d on.
 
         two axes: a1 is carried by the first angle alone, a0 seen from the child by the second;
@@ -169,8 +187,9 @@ def project_successive(a: ti.template(), w: ti.i32, at: ti.i32, d: ti.i32, n: ti
 
 
 @ti.func
-def project_orbit(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(), q: ti.template(),
-                  qd: ti.template()):
+def project_orbit(
+    a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(), q: ti.template(), qd: ti.template()
+):
     """Longitude about the first axis n and latitude towards it of the displacement of the child's anchor.
 
     Args:
@@ -230,8 +249,17 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
 
 
 @ti.func
-def project_scalars(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), gap: ti.template(), rate: ti.template(),
-                    spin: ti.template(), q: ti.template(), qd: ti.template()):
+def project_scalars(
+    a: ti.template(),
+    w: ti.i32,
+    j: ti.i32,
+    R: ti.template(),
+    gap: ti.template(),
+    rate: ti.template(),
+    spin: ti.template(),
+    q: ti.template(),
+    qd: ti.template(),
+):
     """Coordinates and rates of a joint whose coordinates are displacements, angles, and at the end perhaps a quaternion.
 
     Args:

@@ -70,8 +70,15 @@ def unload(out, array, first, w, n: int, poison):
 
 
 @ti.func
-def unload_part(out: ti.template(), array: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), stride: ti.template(),
-                poison: ti.template()):
+def unload_part(
+    out: ti.template(),
+    array: ti.template(),
+    first: ti.i32,
+    w: ti.i32,
+    n: ti.template(),
+    stride: ti.template(),
+    poison: ti.template(),
+):
     """Copy n rows of a block to a flat buffer, world by world, plus the poison: 0, or NaN for worlds that have ended.
 
     The buffer is flat, because an index into an array of several axes costs more than the copy.

@@ -39,8 +39,7 @@ from simcli.kernels.language.values import Mat3, Quat, Sym3, Vec3
 
 
 @ti.func
-def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: ti.template(), w: ti.i32,
-            h: ti.template()):
+def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: ti.template(), w: ti.i32, h: ti.template()):
     """Move joint coordinates along rates for a time h: q_to = q_from (+) h rate.
 
     Scalars add; rotations take the exponential of h w (w in the parent anchor frame, so it multiplies from the left); a

@@ -38,8 +38,17 @@ def needed_force(t: Tables, w, i, R: Mat3, o: Vec3, v: Motion, a: Motion) -> For
 
 
 @ti.func
-def rnea_link(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.template(), o: ti.template(),
-              v: ti.template(), c: ti.template(), has_external: ti.template()):
+def rnea_link(
+    t: ti.template(),
+    s: ti.template(),
+    w: ti.i32,
+    i: ti.i32,
+    R: ti.template(),
+    o: ti.template(),
+    v: ti.template(),
+    c: ti.template(),
+    has_external: ti.template(),
+):
     """Acceleration of link i from its parent's and its own qdd, and the force that its motion needs.
 
         a = a_p + c + S qdd
@@ -78,8 +87,7 @@ def rnea_link_forces(t: ti.template(), s: ti.template(), w: ti.i32):
     Writes: s.{a, f}
     """
     for i in range(t.n_links):
-        rnea_link(t, s, w, i, s.R.load(w, i), s.o.load(w, i), s.v.load(w, i), s.c.load(w, i),
-                  s.has_external)
+        rnea_link(t, s, w, i, s.R.load(w, i), s.o.load(w, i), s.v.load(w, i), s.c.load(w, i), s.has_external)
 
 
 @ti.func

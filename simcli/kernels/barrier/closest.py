@@ -115,8 +115,9 @@ def _freedom(kind: ti.i32, c: ti.template()):
 
 
 @ti.func
-def slide(kind: ti.i32, c: ti.template(), n: ti.template(), a: ti.template(), b: ti.template(), d: ti.template(),
-          e: ti.template()):
+def slide(
+    kind: ti.i32, c: ti.template(), n: ti.template(), a: ti.template(), b: ti.template(), d: ti.template(), e: ti.template()
+):
     """Two directions across the normal, and the change of the weights as the nearest points slide along them by unit length.
 
     Returns:
@@ -277,7 +278,10 @@ def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(
     total = vector(y.parts[0], y.parts[1], y.parts[2])
     if body < c.n_bodies:
         for m in ti.static(range(3)):
-            total.parts[m] = (sign * _part_of(x, w, lane, body, m) + y.parts[0] * _part_of(x, w, lane, body, 3 + m)
-                              + y.parts[1] * _part_of(x, w, lane, body, 6 + m)
-                              + y.parts[2] * _part_of(x, w, lane, body, 9 + m))  # fmt: skip
+            total.parts[m] = (
+                sign * _part_of(x, w, lane, body, m)
+                + y.parts[0] * _part_of(x, w, lane, body, 3 + m)
+                + y.parts[1] * _part_of(x, w, lane, body, 6 + m)
+                + y.parts[2] * _part_of(x, w, lane, body, 9 + m)
+            )
     return total

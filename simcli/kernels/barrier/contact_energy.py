@@ -179,8 +179,15 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
 
 @by_world
 @ti.func
-def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
-               exact: ti.template()):
+def add_worlds(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    x: ti.template(),
+    gradient: ti.template(),
+    matrix: ti.template(),
+    exact: ti.template(),
+):
     """`add` in a world.
 
     Writes: gradient, matrix.value
@@ -204,8 +211,9 @@ def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), grad
 
 
 @ti.func
-def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, gradient: ti.template(),
-               matrix: ti.template()):
+def add_pieces(
+    c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, gradient: ti.template(), matrix: ti.template()
+):
     """Add what the notes hold to the bodies a and b.
 
     Reads:  c.notes
@@ -283,8 +291,10 @@ def friction_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.temp
         for g in range(ti.cast(one(c.sticking.count, w, lane, 0), ti.i32)):
             if same_features(w, lane, c.candidates, k, c.sticking, g) == 1:
                 along, across = slip_of(c, w, lane, g, x)
-                _potential, over, _slope, _stretch = stick(ti.sqrt(along * along + across * across),
-                                                           one(c.sticking.stiffness, w, lane, g),
-                                                           one(c.sticking.load, w, lane, g))
+                _potential, over, _slope, _stretch = stick(
+                    ti.sqrt(along * along + across * across),
+                    one(c.sticking.stiffness, w, lane, g),
+                    one(c.sticking.load, w, lane, g),
+                )
                 force = (one(c.sticking.along, w, lane, g) * along + one(c.sticking.across, w, lane, g) * across) * over
     return force

@@ -194,8 +194,17 @@ def set_one_stick_stiffness(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32
 
 
 @ti.func
-def place_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(),
-                   n: ti.template(), at: ti.i32, x: ti.template()):
+def place_sticking(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    k: ti.i32,
+    kind: ti.i32,
+    weights: ti.template(),
+    n: ti.template(),
+    at: ti.i32,
+    x: ti.template(),
+):
     """Features of a sticking contact, its bodies, and its points on their surfaces.
 
     Writes: c.sticking
@@ -272,7 +281,8 @@ def keep_anchors(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
         along, across = slip_of(c, w, lane, g, x)
         slip = ti.sqrt(along * along + across * across)
         _potential, _over, _slope, stretch = stick(
-            slip, one(c.sticking.stiffness, w, lane, g), one(c.sticking.load, w, lane, g))  # fmt: skip
+            slip, one(c.sticking.stiffness, w, lane, g), one(c.sticking.load, w, lane, g)
+        )
         part = ti.select(slip > stretch, stretch / ti.max(slip, stretch), 1.0)
         u = (one(c.sticking.along, w, lane, g) * along + one(c.sticking.across, w, lane, g) * across) * part
         keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.sticking.first, w, lane, g), u))

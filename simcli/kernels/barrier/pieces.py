@@ -80,8 +80,16 @@ def stencil_energy(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 
 @ti.func
-def put_half(c: ti.template(), w: ti.i32, at: ti.i32, f: ti.template(), x: ti.template(), y: ti.template(),
-             u: ti.template(), v: ti.template()):
+def put_half(
+    c: ti.template(),
+    w: ti.i32,
+    at: ti.i32,
+    f: ti.template(),
+    x: ti.template(),
+    y: ti.template(),
+    u: ti.template(),
+    v: ti.template(),
+):
     """Twelve numbers of a body: f for p, and x_k y + u_k v for a_k.
 
     Writes: c.notes
@@ -172,8 +180,17 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
 
 
 @ti.func
-def bend(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), tangent: ti.template(), change: ti.template(),
-         slides: ti.i32, load: ti.template(), exact: ti.template()):
+def bend(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    pair: ti.template(),
+    tangent: ti.template(),
+    change: ti.template(),
+    slides: ti.i32,
+    load: ti.template(),
+    exact: ti.template(),
+):
     """Squares of the turn of the normal along one tangent.
 
         load (u u^T + u v^T + v u^T):  eigenvalue L = p^2/2 +- sqrt(p^4/4 + p^2 q^2),  vector L u/p + p v,  p = |u|, q = |v|
@@ -203,8 +220,17 @@ def squared(four):
 
 
 @ti.func
-def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), u: ti.template(), v: ti.template(),
-              energy: ti.template(), slope: ti.template(), exact: ti.template()):
+def mollified(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    pair: ti.template(),
+    u: ti.template(),
+    v: ti.template(),
+    energy: ti.template(),
+    slope: ti.template(),
+    exact: ti.template(),
+):
     """Gradient of two edges that are nearly parallel, and the squares that the mollifier m(|N|^2), N = u x v, adds.
 
         d|N|^2 = 2 (v x N) . du + 2 (N x u) . dv
@@ -242,8 +268,15 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), u:
 
 
 @ti.func
-def turn_of_edges(turn: ti.i32, u: ti.template(), v: ti.template(), N: ti.template(), energy: ti.template(),
-                  m_1: ti.template(), m_2: ti.template()):
+def turn_of_edges(
+    turn: ti.i32,
+    u: ti.template(),
+    v: ti.template(),
+    N: ti.template(),
+    energy: ti.template(),
+    m_1: ti.template(),
+    m_2: ti.template(),
+):
     """Squares of the area of two edges.
 
         d^2|N|^2 / 2 = |du x v + u x dv|^2 + 2 N . (du x dv)

@@ -197,8 +197,18 @@ assert SURFACE < HALF_SPACE  # the table is as large as the last core says
 
 
 @ti.func
-def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
-           k: ti.i32, l: ti.i32):  # noqa: E741
+def append(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    kind: ti.i32,
+    combination: ti.i32,
+    flat: ti.i32,
+    i: ti.i32,
+    j: ti.i32,
+    k: ti.i32,
+    l: ti.i32,  # noqa: E741
+):
     """Append a stencil, or count it if there is no room.
 
     Writes: c.candidates

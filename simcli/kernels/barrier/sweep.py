@@ -67,8 +67,9 @@ def upper(a: Vec3, b: Vec3) -> Vec3:
 
 def apart(low_a: Vec3, high_a: Vec3, low_b: Vec3, high_b: Vec3):
     """[m], largest gap of two boxes along an axis; negative where they overlap."""
-    gaps = [ti.max(lb - ha, la - hb) for la, ha, lb, hb in
-            zip(low_a.parts, high_a.parts, low_b.parts, high_b.parts, strict=True)]  # fmt: skip
+    gaps = [
+        ti.max(lb - ha, la - hb) for la, ha, lb, hb in zip(low_a.parts, high_a.parts, low_b.parts, high_b.parts, strict=True)
+    ]
     return local(ti.max(ti.max(gaps[0], gaps[1]), gaps[2]))
 
 
@@ -178,8 +179,20 @@ def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32,
 
 
 @ti.func
-def _meet(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
-          reach: ti.template(), f: ti.i32, place: ti.i32, low: ti.template(), high: ti.template()):
+def _meet(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    combination: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    turn: ti.i32,
+    reach: ti.template(),
+    f: ti.i32,
+    place: ti.i32,
+    low: ti.template(),
+    high: ti.template(),
+):
     """A candidate, if feature f of shape a and that of b at a place of the list come near each other.
 
     Args:
@@ -195,8 +208,9 @@ def _meet(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.
 
 
 @ti.func
-def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
-                reach: ti.template()):
+def search_pair(
+    c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32, reach: ti.template()
+):
     """Features of two shapes that come near each other: those of b near a are listed, those of a meet the list.
 
     Those of a have as many corners, or fewer, so that a point meets the triangles of a flat face one after another.
@@ -291,8 +305,17 @@ def free_part(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 
 @ti.func
-def not_beyond(kind: ti.i32, a: ti.template(), b: ti.template(), d: ti.template(), e: ti.template(), v_a: ti.template(),
-               v_b: ti.template(), v_d: ti.template(), v_e: ti.template()):
+def not_beyond(
+    kind: ti.i32,
+    a: ti.template(),
+    b: ti.template(),
+    d: ti.template(),
+    e: ti.template(),
+    v_a: ti.template(),
+    v_b: ti.template(),
+    v_d: ti.template(),
+    v_e: ti.template(),
+):
     """[m], gap of the swept boxes of the two features."""
     low, high = lower(a, a + v_a), upper(a, a + v_a)
     low_b, high_b = lower(e, e + v_e), upper(e, e + v_e)
@@ -305,8 +328,19 @@ def not_beyond(kind: ti.i32, a: ti.template(), b: ti.template(), d: ti.template(
 
 
 @ti.func
-def until(kind: ti.i32, n: ti.template(), least: ti.template(), a: ti.template(), b: ti.template(), d: ti.template(),
-          e: ti.template(), v_a: ti.template(), v_b: ti.template(), v_d: ti.template(), v_e: ti.template()):
+def until(
+    kind: ti.i32,
+    n: ti.template(),
+    least: ti.template(),
+    a: ti.template(),
+    b: ti.template(),
+    d: ti.template(),
+    e: ti.template(),
+    v_a: ti.template(),
+    v_b: ti.template(),
+    v_d: ti.template(),
+    v_e: ti.template(),
+):
     """Time until two corners are as near as `least` along n; more than 1 if they never are."""
     free = crossing(n, least, a - d, v_a - v_d)
     free = ti.min(free, crossing(n, least, a - e, v_a - v_e))

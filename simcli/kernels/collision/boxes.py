@@ -66,8 +66,17 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
 
 
 @ti.func
-def axis_and_point(best: ti.template(), away: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(),
-                   R_b: ti.template(), x: ti.template(), half_a: ti.template(), half_b: ti.template()):
+def axis_and_point(
+    best: ti.template(),
+    away: ti.template(),
+    gap: ti.template(),
+    others: ti.template(),
+    R_a: ti.template(),
+    R_b: ti.template(),
+    x: ti.template(),
+    half_a: ti.template(),
+    half_b: ti.template(),
+):
     """Normal, point of edges or of a corner that is known, gap, and whether it is known, by the best axis."""
     of_edges = best >= _EDGES
     i, j = axes_of_widest(best)
@@ -129,7 +138,7 @@ def gap_along(k: int, turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3) ->
     i, j = k % 3, (k - 6) // 3
     u, v, m, n = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
     at = local(C[u][j] * x_a.parts[v] - C[v][j] * x_a.parts[u])
-    reach = (ti.abs(C[v][j]) * a[u] + ti.abs(C[u][j]) * a[v] + ti.abs(C[i][n]) * b[m] + ti.abs(C[i][m]) * b[n])
+    reach = ti.abs(C[v][j]) * a[u] + ti.abs(C[u][j]) * a[v] + ti.abs(C[i][n]) * b[m] + ti.abs(C[i][m]) * b[n]
     size = local(ti.sqrt(C[u][j] * C[u][j] + C[v][j] * C[v][j]))
     return local((ti.abs(at) - reach) / ti.max(size, _SMALL)), at, size
 
@@ -173,8 +182,16 @@ def equal_faces(best, faces: list, least, turn) -> list:
 
 
 @ti.func
-def middle_normal(n: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(), R_b: ti.template(),
-            x: ti.template(), half_a: ti.template(), half_b: ti.template()):
+def middle_normal(
+    n: ti.template(),
+    gap: ti.template(),
+    others: ti.template(),
+    R_a: ti.template(),
+    R_b: ti.template(),
+    x: ti.template(),
+    half_a: ti.template(),
+    half_b: ti.template(),
+):
     """Normal in the middle of those of faces that separate equally, as where two edges meet, the gap along it, and where so.
 
     Which of them rounding prefers would decide where the boxes go.
@@ -199,8 +216,16 @@ def outermost(half: Vec3, y: Vec3) -> Vec3:
 
 
 @ti.func
-def edge_point(R_a: ti.template(), half_a: ti.template(), R_b: ti.template(), half_b: ti.template(), x: ti.template(),
-               n: ti.template(), i: ti.template(), j: ti.template()):
+def edge_point(
+    R_a: ti.template(),
+    half_a: ti.template(),
+    R_b: ti.template(),
+    half_b: ti.template(),
+    x: ti.template(),
+    n: ti.template(),
+    i: ti.template(),
+    j: ti.template(),
+):
     """[m], point of the edge of a along its axis i, outermost along n, that is nearest to the edge of b along j."""
     u = column_at(R_a, i)
     v = column_at(R_b, j)
@@ -239,5 +264,9 @@ def note_face(found, w, side: int, R, half: Vec3, d: Vec3, shift: Vec3) -> Vec3:
 def separation_of_boxes(c, w, lane):
     """Of the boxes at hand in one world: gap, normal, the point of an edge, and whether that counts."""
     found = c.boxes
-    return (one(found.gap, w, lane, 0), one(found.normal, w, lane, 0), one(found.point, w, lane, 0),
-            whole_of(found.edges, w, lane, 0))  # fmt: skip
+    return (
+        one(found.gap, w, lane, 0),
+        one(found.normal, w, lane, 0),
+        one(found.point, w, lane, 0),
+        whole_of(found.edges, w, lane, 0),
+    )

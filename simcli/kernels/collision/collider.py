@@ -205,8 +205,11 @@ class BoxesAtHand:
     def __init__(self, arena: Arena):
         self.gap, self.edges, self.clips = (arena.array(1).scratch() for _ in range(3))
         self.normal, self.point = (arena.array(1, Vec3).scratch() for _ in range(2))
-        self.number, self.outward, self.corner = (arena.array(2).scratch(), arena.array(2, Vec3).scratch(),
-                                                  arena.array(8, Vec3).scratch())  # fmt: skip
+        self.number, self.outward, self.corner = (
+            arena.array(2).scratch(),
+            arena.array(2, Vec3).scratch(),
+            arena.array(8, Vec3).scratch(),
+        )
 
 
 class NarrowPhase:
@@ -247,8 +250,10 @@ class NarrowPhase:
         n = self.n_shapes + 1  # the last one is the cell
         shapes = self.shapes = arena.records(n)
         self.kind, self.link = shapes.ints([*host.kind, CELL]), shapes.ints([*host.link, -1])
-        padded = [np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
-                  for column in (host.half, host.radius, host.bare, host.skin, host.bound)]  # fmt: skip
+        padded = [
+            np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
+            for column in (host.half, host.radius, host.bare, host.skin, host.bound)
+        ]
         self.half = shapes.column(padded[0], Vec3)
         self.radius, self.bare, self.skin, self.bound = (shapes.column(column) for column in padded[1:])
         self.in_link, self.at_link = tables.column(host.rotation, Mat3), tables.column(host.position, Vec3)
@@ -319,8 +324,9 @@ class Collider(NarrowPhase):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
         pairs = model.contacts
         limit = MOST_FRICTION[arena.device.precision]
-        along, across, still = (np.minimum(one, limit) for one in (pairs.friction, pairs.friction_across,
-                                                                   pairs.friction_static))  # fmt: skip
+        along, across, still = (
+            np.minimum(one, limit) for one in (pairs.friction, pairs.friction_across, pairs.friction_static)
+        )
         most = np.maximum(along, across)
         full = np.where(most > 0, most, 1.0)
         at_rest = still * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)

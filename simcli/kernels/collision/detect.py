@@ -105,8 +105,20 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
 
 
 @ti.func
-def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32, first: ti.i32, b: ti.i32,
-                reach: ti.template(), origin: ti.template(), column: ti.i32, row: ti.i32, triangle: ti.i32):
+def _meet_piece(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    kind: ti.i32,
+    a: ti.i32,
+    first: ti.i32,
+    b: ti.i32,
+    reach: ti.template(),
+    origin: ti.template(),
+    column: ti.i32,
+    row: ti.i32,
+    triangle: ti.i32,
+):
     """Note the points of contact of shape b with a, or with the prism of a that takes its place.
 
     Args:
@@ -217,8 +229,9 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
 def extent_of(c, w, i) -> Vec3:
     """[m], half extents of a shape with its margin along the axes of the world: of its box, or of a smaller ball."""
     m, (x, y, z), bound, skin = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i), c.skin.load(w, i)
-    return Vec3(*(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound) + skin
-                  for k in range(3)))
+    return Vec3(
+        *(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound) + skin for k in range(3))
+    )
 
 
 def boxes_touch(c, w, a, b):

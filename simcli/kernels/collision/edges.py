@@ -20,8 +20,9 @@ STEEPEST = 1e3  # [1], slope of a wall beside an edge
 
 
 @ti.func
-def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), gap: ti.template(),
-              tie: ti.template()):
+def line_pair(
+    c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), gap: ti.template(), tie: ti.template()
+):
     """Make polygons 0 and 1 the lines of a and b that face each other, if these are parallel.
 
     Where shapes are curved the normal is good to the square root of what bounds its iteration: that of two parallel lines is
@@ -62,8 +63,19 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
 
 
 @ti.func
-def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), near: ti.template(),
-                   inward: ti.template(), outward: ti.template(), gap: ti.template(), tie: ti.template()):
+def _common_normal(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    n: ti.template(),
+    near: ti.template(),
+    inward: ti.template(),
+    outward: ti.template(),
+    gap: ti.template(),
+    tie: ti.template(),
+):
     """The normal of the lines of a and b, if they are parallel.
 
     That of their axes is taken if all of a and of b lies beyond the lines along it: then the distance of cores that are
@@ -118,8 +130,16 @@ def _separates(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
 
 
 @ti.func
-def _in_plane_of_cone(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(),
-                      shift: ti.template(), close: ti.template()):
+def _in_plane_of_cone(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    n: ti.template(),
+    shift: ti.template(),
+    close: ti.template(),
+):
     """The normal n in the plane of a cone's axis and of what lies along its side, if it is that but for its iteration.
 
     A cone's line turns with the normal: an error of this would be one of the line's direction.

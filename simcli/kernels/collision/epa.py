@@ -89,8 +89,9 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
 
 
 @ti.func
-def nearer_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, p: ti.template(), square: ti.template(),
-                 target: ti.template()):
+def nearer_point(
+    c: ti.template(), w: ti.i32, n_faces: ti.i32, p: ti.template(), square: ti.template(), target: ti.template()
+):
     """[m], the point of core a, from its origin, that belongs to what of all faces is nearest to a target.
 
     Args:
@@ -132,8 +133,17 @@ def start_corner(c: ti.template(), w: ti.i32, turn: ti.i32, far: ti.template(), 
 
 
 @ti.func
-def try_rival(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, rival: ti.i32, n: ti.template(),
-              depth: ti.template(), limit: ti.template()):
+def try_rival(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    rival: ti.i32,
+    n: ti.template(),
+    depth: ti.template(),
+    limit: ti.template(),
+):
     """Try whether a rival of the nearest face is one of the set of differences.
 
     Args:

@@ -283,8 +283,9 @@ def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32, square: ti.template()
             weight = ti.select(m == 0, weights.parts[0], ti.select(m == 1, weights.parts[1], weights.parts[2]))
             if weight > 0.0:
                 for part in range(WEIGHT):
-                    c.notes.store(w, c.simplex + kept * GJK_CORNER + part,
-                                  c.notes.load(w, c.simplex + source * GJK_CORNER + part))
+                    c.notes.store(
+                        w, c.simplex + kept * GJK_CORNER + part, c.notes.load(w, c.simplex + source * GJK_CORNER + part)
+                    )
                 c.notes.store(w, c.simplex + kept * GJK_CORNER + WEIGHT, weight)
                 kept += 1
     return kept, nearest

@@ -29,9 +29,22 @@ def _corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
 
 
 @ti.func
-def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), p: ti.template(),
-                 gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32,
-                 are_boxes: ti.i32, tie: ti.template()):
+def add_manifold(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    n: ti.template(),
+    p: ti.template(),
+    gap: ti.template(),
+    has_witness: ti.i32,
+    reach: ti.template(),
+    origin: ti.template(),
+    number: ti.i32,
+    are_boxes: ti.i32,
+    tie: ti.template(),
+):
     """Note the points in which shapes a and b touch along n.
 
     If the normal is that of a face, the feature of the other shape is clipped by the sides of that face; two parallel
@@ -70,8 +83,19 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
 
 
 @ti.func
-def along_face(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, N: ti.template(), reference: ti.i32,
-               n: ti.template(), p: ti.template(), gap: ti.template(), blur: ti.template()):
+def along_face(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    a: ti.i32,
+    b: ti.i32,
+    N: ti.template(),
+    reference: ti.i32,
+    n: ti.template(),
+    p: ti.template(),
+    gap: ti.template(),
+    blur: ti.template(),
+):
     """Normal, point of a, and gap along the normal N of a face, if that is n but for its iteration; else n, p and gap.
 
     Where shapes are curved n is good to the square root of what bounds its iteration, and a face's is known.
@@ -102,8 +126,18 @@ def along_face(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
 
 
 @ti.func
-def add_clipped(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), N: ti.template(), fall: ti.template(),
-                tie: ti.template(), reach: ti.template(), origin: ti.template(), faces: ti.i32):
+def add_clipped(
+    c: ti.template(),
+    w: ti.i32,
+    reference: ti.i32,
+    n: ti.template(),
+    N: ti.template(),
+    fall: ti.template(),
+    tie: ti.template(),
+    reach: ti.template(),
+    origin: ti.template(),
+    faces: ti.i32,
+):
     """Note the corners of the other polygon, clipped by the reference, up to a gap; gives the least gap.
 
     Args:
@@ -132,8 +166,9 @@ def add_clipped(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template()
 
 
 @ti.func
-def facing_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), number: ti.i32,
-                are_boxes: ti.i32):
+def facing_pair(
+    c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), number: ti.i32, are_boxes: ti.i32
+):
     """As `facing`, of boxes at hand or of any shapes."""
     reference = -1
     N = n * 1.0
@@ -206,8 +241,12 @@ def clipping_face(cos_a, cos_b):
 
 def clipping_normal(reference, out_a: Vec3, out_b: Vec3, n: Vec3) -> Vec3:
     """Normal of the plane that clips: that of the contact where no face does."""
-    return Vec3(*(ti.select(reference == 0, x, ti.select(reference == 1, y, z))
-                  for x, y, z in zip(out_a.parts, out_b.parts, n.parts, strict=True)))  # fmt: skip
+    return Vec3(
+        *(
+            ti.select(reference == 0, x, ti.select(reference == 1, y, z))
+            for x, y, z in zip(out_a.parts, out_b.parts, n.parts, strict=True)
+        )
+    )
 
 
 def further_face(faces, k):
@@ -259,8 +298,9 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: 
 
 
 @ti.func
-def plane_cuts(c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.template(), out: ti.template(),
-           tie: ti.template()):
+def plane_cuts(
+    c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.template(), out: ti.template(), tie: ti.template()
+):
     """Whether some corner of a polygon lies above a plane, see `clip_by_plane`."""
     found = False
     for k in range(m):
@@ -270,8 +310,17 @@ def plane_cuts(c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.te
 
 
 @ti.func
-def clip_by_plane(c: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32, m: ti.i32, v: ti.template(),
-                  out: ti.template(), tie: ti.template(), label: ti.i32):
+def clip_by_plane(
+    c: ti.template(),
+    w: ti.i32,
+    source: ti.i32,
+    target: ti.i32,
+    m: ti.i32,
+    v: ti.template(),
+    out: ti.template(),
+    tie: ti.template(),
+    label: ti.i32,
+):
     """Copy what lies below a plane through v with the outward normal `out`.
 
     Returns:

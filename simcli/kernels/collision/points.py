@@ -181,8 +181,17 @@ def are_few(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, mos
 
 
 @ti.func
-def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti.template(), first: ti.template(),
-                   line: ti.template(), side: ti.template(), tie: ti.template()):
+def next_candidate(
+    c: ti.template(),
+    w: ti.i32,
+    n: ti.i32,
+    m: ti.i32,
+    chosen: ti.template(),
+    first: ti.template(),
+    line: ti.template(),
+    side: ti.template(),
+    tie: ti.template(),
+):
     """The candidate to choose after the m-th; -1 if there is none that is not in the place of one that is chosen.
 
     Reads, writes: c.notes
@@ -256,8 +265,9 @@ def keep_chosen(c: ti.template(), w: ti.i32):
     for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
         if c.notes.load(w, c.candidates + k * CANDIDATE + _AWAY) == CHOSEN:
             for part in range(CANDIDATE):
-                c.notes.store(w, c.candidates + kept * CANDIDATE + part,
-                              c.notes.load(w, c.candidates + k * CANDIDATE + part))
+                c.notes.store(
+                    w, c.candidates + kept * CANDIDATE + part, c.notes.load(w, c.candidates + k * CANDIDATE + part)
+                )
             kept += 1
     c.notes.store(w, c.n_candidates, ti.cast(kept, c.arena.device.real))
 

@@ -145,8 +145,7 @@ def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
 
 
 @ti.func
-def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, best: ti.i32, far: ti.template(),
-         point: ti.template()):
+def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, best: ti.i32, far: ti.template(), point: ti.template()):
     """Add corner k: what it sees goes, and the rim of that is joined to it.
 
     Which faces a corner sees is found exactly, so that these are one piece, and their rim one loop. Were it not so the

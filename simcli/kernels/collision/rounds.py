@@ -60,8 +60,9 @@ def clamp(x: ti.template(), limit: ti.template()):
 
 
 @ti.func
-def add_if_near(c: ti.template(), w: ti.i32, p: ti.template(), q: ti.template(), n: ti.template(), reach: ti.template(),
-                feature: ti.i32):
+def add_if_near(
+    c: ti.template(), w: ti.i32, p: ti.template(), q: ti.template(), n: ti.template(), reach: ti.template(), feature: ti.i32
+):
     """Note a point of contact unless the cores p and q are farther than `reach` apart along n."""
     gap = n.dot(q - p)
     if gap <= reach:

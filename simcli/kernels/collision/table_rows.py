@@ -112,8 +112,15 @@ def terms_of_gap(c, w, lane, a, b, combination, n: Vec3, point: Vec3):
 
 
 @ti.func
-def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q: ti.template(), outward: ti.template(),
-                 radius: ti.template()):
+def core_in_link(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.template(),
+    i: ti.i32,
+    q: ti.template(),
+    outward: ti.template(),
+    radius: ti.template(),
+):
     """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i; and the normal.
 
     In the world a core point is counted from the shape, in world axes.
@@ -129,8 +136,9 @@ def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q:
 
 
 @ti.func
-def core_point(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, p: ti.template(), d: ti.template(),
-               radius: ti.template()):
+def core_point(
+    c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, p: ti.template(), d: ti.template(), radius: ti.template()
+):
     """Core point and radius of a point of contact on shape i, shape axes.
 
     The velocity of the gap is n . v at any point of the normal line, so the core may lie anywhere on it; where it lies

@@ -71,8 +71,17 @@ def span(x: ti.template(), e: ti.template(), half: ti.template(), n: ti.i32):
 
 
 @ti.func
-def set_cell(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, column: ti.i32, row: ti.i32,
-             triangle: ti.i32, reach: ti.template()):
+def set_cell(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    b: ti.i32,
+    column: ti.i32,
+    row: ti.i32,
+    triangle: ti.i32,
+    reach: ti.template(),
+):
     """Make the last shape the prism from a triangle of terrain i down to its floor.
 
     Returns:
@@ -111,8 +120,18 @@ def upward(c: ti.template(), w: ti.i32, lane: ti.i32):
 
 
 @ti.func
-def _is_below(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, origin: ti.template(),
-              y: ti.template(), d: ti.template(), small: ti.template()):
+def _is_below(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    column: ti.i32,
+    row: ti.i32,
+    origin: ti.template(),
+    y: ti.template(),
+    d: ti.template(),
+    small: ti.template(),
+):
     """1 if a corner of terrain i lies below the plane through y with the normal d, from an origin, or is none."""
     below = 1
     if column >= 0 and row >= 0 and column < c.columns.at(i) and row < c.rows.at(i):
@@ -129,8 +148,18 @@ def noise_of(c, b):
 
 
 @ti.func
-def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, column: ti.i32, row: ti.i32,
-               triangle: ti.i32, p: ti.template(), n: ti.template()):
+def is_outward(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    b: ti.i32,
+    column: ti.i32,
+    row: ti.i32,
+    triangle: ti.i32,
+    p: ti.template(),
+    n: ti.template(),
+):
     """Whether n is a normal of an edge or a corner of the terrain's surface at the point p of the triangle at hand.
 
     It is if p lies on an edge and the corner beyond it lies below the plane through p, or in a corner and all grid points
@@ -171,8 +200,19 @@ def triangle_size(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
-               origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
+def _is_convex(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    column: ti.i32,
+    row: ti.i32,
+    triangle: ti.i32,
+    origin: ti.template(),
+    y: ti.template(),
+    d: ti.template(),
+    small: ti.template(),
+):
     """As `is_outward`, of y on an edge or in a corner of the triangle: what is beyond lies below the plane through y."""
     near = ti.static(_NEAR[precision_of()]) * triangle_size(c, w)
     n_edges, n_good, at_first, at_last = 0, 0, 0, 0
@@ -197,15 +237,29 @@ def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
 
 
 @ti.func
-def _is_peak(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32, k: ti.i32,
-             origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
+def _is_peak(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    column: ti.i32,
+    row: ti.i32,
+    triangle: ti.i32,
+    k: ti.i32,
+    origin: ti.template(),
+    y: ti.template(),
+    d: ti.template(),
+    small: ti.template(),
+):
     """Whether all grid points around corner k of the triangle at hand lie below the plane through y with the normal d.
 
     And whether the plane holds an edge of other triangles only: they have the point, and know its line.
     """
     dx, dy = step(CORNERS, triangle, k)
-    high = ti.max(d.dot(c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - y),
-                  d.dot(c.notes.value(w, c.cell + 3 * ((k + 2) % 3), Vec3) - y))  # fmt: skip
+    high = ti.max(
+        d.dot(c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - y),
+        d.dot(c.notes.value(w, c.cell + 3 * ((k + 2) % 3), Vec3) - y),
+    )
     is_valid = True
     is_of_others = False
     for x, z in ti.static(_AROUND):
@@ -244,8 +298,17 @@ def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32, tie: ti.t
 
 
 @ti.func
-def drop_held_beyond(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, first: ti.i32, origin: ti.template(),
-                     foot: ti.template(), gap: ti.template()):
+def drop_held_beyond(
+    c: ti.template(),
+    w: ti.i32,
+    lane: ti.i32,
+    i: ti.i32,
+    b: ti.i32,
+    first: ti.i32,
+    origin: ti.template(),
+    foot: ti.template(),
+    gap: ti.template(),
+):
     """Drop the candidates along the normal of the triangle at hand at which an edge or a corner of terrain i holds shape b.
 
     From such a point the shape, which is convex, goes deeper towards its lowest point, but the surface falls away from the

@@ -67,8 +67,11 @@ def fischer_row(x, w, d, lower, upper, sigma, tiny):
     inner_w = select(has_upper, by_w, zero + 1.0)
     has_lower = local(lower > -UNBOUNDED)
     value, by_rise, by_inner = fischer(local(d * (x - lower)), inner, sigma, tiny)
-    return (select(has_lower, value, inner), select(has_lower, d * by_rise + by_inner * inner_x, inner_x),
-            select(has_lower, by_inner * inner_w, inner_w))
+    return (
+        select(has_lower, value, inner),
+        select(has_lower, d * by_rise + by_inner * inner_x, inner_x),
+        select(has_lower, by_inner * inner_w, inner_w),
+    )
 
 
 def curnier(x: Vec3, w: Vec3, metric: Vec3, mu, tiny) -> tuple[Vec3, Mat3, Mat3]:
@@ -168,14 +171,26 @@ def fischer_cone(x: Vec3, w: Vec3, metric: Vec3, mu, sigma, floor, tiny) -> tupl
     _, s1, s2 = root.parts
     over = local(1.0 / (small * large))
     flat, tilt = local(1.0 / s0), local(over / s0)
-    L = Mat3(s0 * over, -s1 * over, -s2 * over, -s1 * over, flat + s1 * s1 * tilt, s1 * s2 * tilt,
-             -s2 * over, s1 * s2 * tilt, flat + s2 * s2 * tilt)
+    L = Mat3(
+        s0 * over,
+        -s1 * over,
+        -s2 * over,
+        -s1 * over,
+        flat + s1 * s1 * tilt,
+        s1 * s2 * tilt,
+        -s2 * over,
+        s1 * s2 * tilt,
+        flat + s2 * s2 * tilt,
+    )
     zero = local(d * 0.0)
     one = local(zero + 1.0)
     unit = Mat3(one, zero, zero, zero, one, zero, zero, zero, one)
     F_x = (unit - L * arrow(p)) * Mat3(d * mu, zero, zero, zero, d, zero, zero, zero, d)
     F_w = (unit - L * arrow(q)) * Mat3(1.0 / mu, wa / u, wb / u, zero, one, zero, zero, zero, one)
     value, by_x, by_w = fischer(d * xn, wn, sigma, tiny)
-    bare = (Vec3(value, d * xa, d * xb), Mat3(d * by_x, zero, zero, zero, d, zero, zero, zero, d),
-            Mat3(by_w, zero, zero, zero, zero, zero, zero, zero, zero))
+    bare = (
+        Vec3(value, d * xa, d * xb),
+        Mat3(d * by_x, zero, zero, zero, d, zero, zero, zero, d),
+        Mat3(by_w, zero, zero, zero, zero, zero, zero, zero, zero),
+    )
     return tuple(select_parts(slippery, a, b) for a, b in zip(bare, (F, F_x, F_w), strict=True))

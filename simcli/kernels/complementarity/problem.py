@@ -25,8 +25,15 @@ from simcli.kernels.language.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, ADMM
 # Kind, most iterations, iterations without progress after which it gives up.
-SCHEDULE = ((NEWTON, 8, 3), (ADMM, 100, 99), (NEWTON, 12, 99), (ADMM, 300, 99), (CONE, 20, 99), (ADMM, 1000, 99),
-            (CONE, 20, 99))
+SCHEDULE = (
+    (NEWTON, 8, 3),
+    (ADMM, 100, 99),
+    (NEWTON, 12, 99),
+    (ADMM, 300, 99),
+    (CONE, 20, 99),
+    (ADMM, 1000, 99),
+    (CONE, 20, 99),
+)
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,29 @@ class _Limits:
 
 
 LIMITS = {
-    "float64": _Limits(tolerance=1e-8, exact=1e-6, least=0.0, least_of_rows=0.0, rounding=2.2e-16, kappa=1e-4, slack=1e-8,
-                       floor=1e-13, tiny=1e-300),
-    "float32": _Limits(tolerance=1e-4, exact=1e-3, least=1e-5, least_of_rows=1e-4, rounding=1.2e-7, kappa=3e-4, slack=1e-4,
-                       floor=1e-6, tiny=1e-36),
-}  # fmt: skip
+    "float64": _Limits(
+        tolerance=1e-8,
+        exact=1e-6,
+        least=0.0,
+        least_of_rows=0.0,
+        rounding=2.2e-16,
+        kappa=1e-4,
+        slack=1e-8,
+        floor=1e-13,
+        tiny=1e-300,
+    ),
+    "float32": _Limits(
+        tolerance=1e-4,
+        exact=1e-3,
+        least=1e-5,
+        least_of_rows=1e-4,
+        rounding=1.2e-7,
+        kappa=3e-4,
+        slack=1e-4,
+        floor=1e-6,
+        tiny=1e-36,
+    ),
+}
 SOLVED, PROXIMAL, UNSOLVED, BROKEN = 0, 1, 2, 3  # statuses
 
 
@@ -106,8 +131,20 @@ class Side:
         else:
             self.columns, self.length = arena.array(count * n).of_block(), items.array().of_block()
         self.jacobian = arena.array(count * n, kind)
-        (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
-         self.kept, self.part, self.step, self.rate) = items.arrays(12, kind)
+        (
+            self.bias,
+            self.compliance,
+            self.impulse,
+            self.metric,
+            self.soft,
+            self.shift,
+            self.speed,
+            self.best,
+            self.kept,
+            self.part,
+            self.step,
+            self.rate,
+        ) = items.arrays(12, kind)
         self.given = [self.bias, self.compliance, self.impulse, self.speed, self.step]
 
 
@@ -155,8 +192,17 @@ class Problem:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: _Limits | None = None,
-                 pattern: SystemPattern | None = None, has_spins: bool = False):
+    def __init__(
+        self,
+        arena: Arena,
+        n: int,
+        n_rows: int,
+        n_contacts: int,
+        schedule=SCHEDULE,
+        limits: _Limits | None = None,
+        pattern: SystemPattern | None = None,
+        has_spins: bool = False,
+    ):
         self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
         n = self.n = 3 * self.n_threes
         self.is_large = pattern is not None
@@ -193,8 +239,18 @@ class Problem:
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)
         self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.goal, self.enough, self.residual, self.first_residual, self.proximal, self.iterations,
-         self.admm_iterations, self.status, self.share) = ones(arena, 10)
+        (
+            self.kappa,
+            self.goal,
+            self.enough,
+            self.residual,
+            self.first_residual,
+            self.proximal,
+            self.iterations,
+            self.admm_iterations,
+            self.status,
+            self.share,
+        ) = ones(arena, 10)
         self.progress = Progress(arena)
 
 
@@ -214,9 +270,27 @@ class Progress:
     _data_oriented = True
 
     def __init__(self, arena: Arena):
-        (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
-         self.residual, self.open, self.rounds_over, self.rows, self.stale, self.trying, self.length, self.least,
-         self.part, self.fresh) = ones(arena, 19)
+        (
+            self.busy,
+            self.idle,
+            self.sigma,
+            self.merit,
+            self.rho,
+            self.changed,
+            self.kappa,
+            self.thorough,
+            self.proximal,
+            self.residual,
+            self.open,
+            self.rounds_over,
+            self.rows,
+            self.stale,
+            self.trying,
+            self.length,
+            self.least,
+            self.part,
+            self.fresh,
+        ) = ones(arena, 19)
 
 
 def ones(arena: Arena, count: int) -> list:

@@ -313,10 +313,23 @@ def finish(p: ti.template(), w: ti.i32):
 
 MEASURE = (only(is_unknown, respond), measure)
 NEWTON_STEP = (find_direction, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
-ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP),
-           only(by_admm, admm_iteration), *MEASURE, end_iteration)
-WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_admm, begin_admm), tire,
-        repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
+ITERATE = (
+    only(by_newton, linearize),
+    only(wants_factors, _renew),
+    only(by_newton, *NEWTON_STEP),
+    only(by_admm, admm_iteration),
+    *MEASURE,
+    end_iteration,
+)
+WALK = (
+    begin_kind,
+    only(is_unmeasured, *MEASURE),
+    begin_iterations,
+    only(by_admm, begin_admm),
+    tire,
+    repeat(*ITERATE, where=goes_on, wanted=goes_on),
+    restore,
+)
 READY = (prepare_problem,)
 AT_START = (begin_attempt, *MEASURE, _keep, end_attempt)
 ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), _keep, end_attempt)

@@ -98,8 +98,9 @@ class Arena(MemoryLayout):
         """
         whole, real = self.storage.whole, self.storage.real
         self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
-        self.constants = {what: part[begins[what] : begins[what] + n_constants[what]]
-                          for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
+        self.constants = {
+            what: part[begins[what] : begins[what] + n_constants[what]] for what, part in ((INTS, whole), (REALS, real))
+        }
         for each, first in zip(self.notes, notes, strict=False):
             each.place = int(first)
         self.origin = _Origin(begins[PACKS])
@@ -165,13 +166,19 @@ class Arena(MemoryLayout):
         Args:
             w: the block.
         """
-        variables = {_APART: partial(number, self, "n_blocks")} if self.device.is_gpu else {
-            id(self): lambda: w * number(self, "stride")}  # fmt: skip
+        variables = (
+            {_APART: partial(number, self, "n_blocks")}
+            if self.device.is_gpu
+            else {id(self): lambda: w * number(self, "stride")}
+        )
         if self.is_own:
             variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
         else:
-            variables |= {id(strip): partial(self.begin_of, strip, w if what == PACKS else None)
-                          for what in KINDS for strip in self.strips(what)}  # fmt: skip
+            variables |= {
+                id(strip): partial(self.begin_of, strip, w if what == PACKS else None)
+                for what in KINDS
+                for strip in self.strips(what)
+            }
         begin(variables | {id(notes): partial(notes.begin_of, w) for notes in self.notes})
 
     def begin_of(self, start: "Strip | _Origin", block=None):

@@ -88,8 +88,12 @@ def copy_to_device(array: np.ndarray, to, first: int = 0) -> None:
     """
     place = data_pointer(to) + first * array.itemsize
     with _context():
-        _try(driver().cuMemcpyHtoD_v2, ctypes.c_uint64(place), ctypes.c_void_p(array.ctypes.data),
-             ctypes.c_size_t(array.nbytes))  # fmt: skip
+        _try(
+            driver().cuMemcpyHtoD_v2,
+            ctypes.c_uint64(place),
+            ctypes.c_void_p(array.ctypes.data),
+            ctypes.c_size_t(array.nbytes),
+        )
 
 
 def fetched(array, part: slice = slice(None)) -> np.ndarray:
@@ -122,8 +126,7 @@ def copied_from(place: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarr
     """
     out = np.empty(shape, dtype)
     with _context():
-        _try(driver().cuMemcpyDtoH_v2, ctypes.c_void_p(out.ctypes.data), ctypes.c_uint64(place),
-             ctypes.c_size_t(out.nbytes))  # fmt: skip
+        _try(driver().cuMemcpyDtoH_v2, ctypes.c_void_p(out.ctypes.data), ctypes.c_uint64(place), ctypes.c_size_t(out.nbytes))
     return out
 
 

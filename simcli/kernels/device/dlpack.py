@@ -31,9 +31,15 @@ class _Type(ctypes.Structure):
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", _Device), ("ndim", ctypes.c_int32), ("dtype", _Type),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]  # fmt: skip
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _Type),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 class _Managed(ctypes.Structure):
@@ -43,12 +49,13 @@ class _Managed(ctypes.Structure):
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 _CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", ctypes.pythonapi))  # fmt: skip
+    ("PyCapsule_New", ctypes.pythonapi)
+)
 _IS_VALID = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
-_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))  # fmt: skip
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _POINTER_OF_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))  # fmt: skip
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _handed_out: dict[int, tuple] = {}  # by address of the structure: what has to live as long as somebody holds it
 
@@ -85,8 +92,9 @@ class DeviceView:
 
     def __post_init__(self):
         if self.arch not in _KINDS:
-            raise DeviceError(f"device `{self.arch}` has no arrays that other libraries can take: leave dlpack out, or use "
-                              "cuda")  # fmt: skip
+            raise DeviceError(
+                f"device `{self.arch}` has no arrays that other libraries can take: leave dlpack out, or use cuda"
+            )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Kind and number of the device."""

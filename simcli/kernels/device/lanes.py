@@ -95,8 +95,13 @@ def across(v: Vec3) -> Vec3:
     is_x, is_y = local((x <= y) & (x <= z)), local(y <= z)
     zero = local(x * 0.0)
     one = local(zero + 1.0)
-    n = v.cross(Vec3(ti.select(is_x, one, zero), ti.select(is_x, zero, ti.select(is_y, one, zero)),
-                     ti.select(is_x, zero, ti.select(is_y, zero, one))))  # fmt: skip
+    n = v.cross(
+        Vec3(
+            ti.select(is_x, one, zero),
+            ti.select(is_x, zero, ti.select(is_y, one, zero)),
+            ti.select(is_x, zero, ti.select(is_y, zero, one)),
+        )
+    )
     a, b, c = (ti.abs(part) for part in n.parts)
     n = n * (1.0 / ti.max(ti.max(a, b), c))
     return n * (1.0 / length(n))

@@ -42,7 +42,8 @@ class Tables:
         self.parent, self.kind = ints(links.parent), ints(links.kind)
         kinds = set(links.kind.tolist())
         self.has_helix, self.has_ball, self.has_free, self.has_affine = (
-            kind in kinds for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
+            kind in kinds for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE)
+        )
         self.is_natural, self.normal = model.columns is not None, model.plane
         if model.columns is not None:
             self.n_vectors, self.weight = ints(model.columns.n_vectors), self.column(model.columns.weight)

@@ -184,7 +184,8 @@ class Program:
         self.stages = [self.stages[stage] for stage in order]
         self.places = {key: new[stage] for key, stage in self.places.items()}
         self.masked, self.of_worlds, self.of_blocks = (
-            {new[stage] for stage in stages} for stages in (self.masked, self.of_worlds, self.of_blocks))  # fmt: skip
+            {new[stage] for stage in stages} for stages in (self.masked, self.of_worlds, self.of_blocks)
+        )
         lines[:] = [(kind, new[stage], *rest) for kind, stage, *rest in lines]
 
     @property

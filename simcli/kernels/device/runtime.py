@@ -114,8 +114,10 @@ class Device:
             DeviceError: SC713.
         """
         if self.most_turns:
-            raise DeviceError(f"SC713: the driver of `{self.arch}` ({self.name}) leaves all loops after {self.most_turns} "
-                              "turns and says nothing; only runs are split into short calls: use --device cpu")
+            raise DeviceError(
+                f"SC713: the driver of `{self.arch}` ({self.name}) leaves all loops after {self.most_turns} "
+                "turns and says nothing; only runs are split into short calls: use --device cpu"
+            )
 
     def whole_lines(self, n: int) -> int:
         """Numbers of the least count of cache lines that hold n."""
@@ -173,8 +175,9 @@ def choose_arch(device: str, precision: str) -> str:
     return device
 
 
-def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, like_gpu: bool = False,
-                 **options) -> Device:
+def start_device(
+    device: str = "auto", precision: str = "float64", threads: int | None = None, like_gpu: bool = False, **options
+) -> Device:
     """Initialise Taichi for this process; a CPU that is started as it is wanted goes on (see `_goes_on`).
 
     Args:

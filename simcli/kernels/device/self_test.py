@@ -91,8 +91,9 @@ def _look(n: ti.i32, x: ti.types.ndarray(), out: ti.types.ndarray()):
 
 
 @ti.kernel
-def _keep(bits: ti.types.ndarray(), real: ti.template(), whole: ti.template(), memory: ti.types.ndarray(),
-          out: ti.types.ndarray()):
+def _keep(
+    bits: ti.types.ndarray(), real: ti.template(), whole: ti.template(), memory: ti.types.ndarray(), out: ti.types.ndarray()
+):
     """Whole numbers into a memory of real ones, one further each, and back: those of the host, and those of this kernel."""
     n = bits.shape[0]
     for k in range(n):
@@ -138,8 +139,10 @@ def unable(device: Device, error: Exception) -> DeviceError:
         error: Taichi's.
     """
     reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-    return DeviceError(f"SC712: device `{device.arch}` ({device.name}) cannot compute this in {device.precision}: {reason}; "
-                       "use --device cpu")
+    return DeviceError(
+        f"SC712: device `{device.arch}` ({device.name}) cannot compute this in {device.precision}: {reason}; "
+        "use --device cpu"
+    )
 
 
 def _examine(device: Device) -> int:

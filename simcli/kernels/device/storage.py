@@ -38,8 +38,9 @@ class HostStorage:
         n_blocks, stride, n_rows = shape
         n_packs = packs + n_blocks * stride
         fit = (MASK - packs) // max(stride, 1) * device.lanes
-        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize, fit,
-                      n_blocks * device.lanes)  # fmt: skip
+        refuse_beyond(
+            MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize, fit, n_blocks * device.lanes
+        )
         self.real = np.frombuffer(mmap.mmap(-1, n_packs * device.lanes * device.dtype.itemsize, **PRIVATE), device.dtype)
         self.whole, by_packs = self.real.view(f"i{device.dtype.itemsize}"), self.real.reshape(n_packs, device.lanes)
         self.given = by_packs if device.lanes > 1 else self.real
@@ -201,8 +202,10 @@ def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> Devic
     """The refusal of a run that needs more memory than there is; as of `refuse_beyond`."""
     advice, fewer_fit = "simulate smaller worlds", 0 < fit < n_worlds
     if fewer_fit:
-        advice = (f"{fit} of {n_worlds} worlds fit. Run parts of the batch, the first with --world 0-{fit - 1}, and join "
-                  "their files with simcli merge")  # fmt: skip
+        advice = (
+            f"{fit} of {n_worlds} worlds fit. Run parts of the batch, the first with --world 0-{fit - 1}, and join "
+            "their files with simcli merge"
+        )
     return DeviceMemoryError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}", fit * fewer_fit)
 
 
@@ -227,8 +230,9 @@ def _set(memory: ti.types.ndarray(), first: ti.i32, values: ti.types.ndarray()):
 
 
 @ti.kernel
-def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
-                values: ti.types.ndarray()):
+def _write_rows(
+    memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32, values: ti.types.ndarray()
+):
     """Copy (W, n) into rows of a GPU's memory."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
         memory[first + rows[k] * n_blocks + w] = values[w, k]
@@ -252,24 +256,32 @@ def _find_infinite(values: ti.types.ndarray(), found: ti.types.ndarray()):
 
 
 @ti.kernel
-def _write_worlds(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), worlds: ti.types.ndarray(),
-                  n_blocks: ti.i32, values: ti.types.ndarray()):
+def _write_worlds(
+    memory: ti.types.ndarray(),
+    first: ti.i32,
+    rows: ti.types.ndarray(),
+    worlds: ti.types.ndarray(),
+    n_blocks: ti.i32,
+    values: ti.types.ndarray(),
+):
     """Copy (worlds, n) into rows of a GPU's memory."""
     for k, n in ti.ndrange(rows.shape[0], worlds.shape[0]):
         memory[first + rows[k] * n_blocks + worlds[n]] = values[n, k]
 
 
 @ti.kernel
-def _read_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
-               out: ti.types.ndarray()):
+def _read_rows(
+    memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32, out: ti.types.ndarray()
+):
     """Copy rows of a GPU's memory into (W, n)."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):
         out[w, k] = memory[first + rows[k] * n_blocks + w]
 
 
 @ti.kernel
-def _read_first(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
-                out: ti.types.ndarray()):
+def _read_first(
+    memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32, out: ti.types.ndarray()
+):
     """Copy rows of the first world of a GPU's memory."""
     for k in range(rows.shape[0]):
         out[0, k] = memory[first + rows[k] * n_blocks]

@@ -121,8 +121,16 @@ def power_of_ball(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i
 
 
 @ti.func
-def effort_over(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32, before: ti.template(),
-                after: ti.template(), b: ti.template()):
+def effort_over(
+    t: ti.template(),
+    fo: ti.template(),
+    s: ti.template(),
+    w: ti.i32,
+    d: ti.i32,
+    before: ti.template(),
+    after: ti.template(),
+    b: ti.template(),
+):
     """Applied effort and drive of a dof of the tree over a step of length b, and its damping.
 
     Args:

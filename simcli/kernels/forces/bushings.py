@@ -16,7 +16,6 @@ Source: the cable of the Newton engine's articulations (stretch, bend and twist,
 that of a linear spring on d and phi. Deviation: bend and twist have their own stiffness, along axes of the parent's anchor.
 """
 
-
 import numpy as np
 
 from simcli.kernels.articulation.points import world_point, world_turn
@@ -136,8 +135,16 @@ class Bushings:
         self.joint = arena.ints(model.cables.joint)
         self.link_a, self.link_b = items.ints(rows.link_a), items.ints(rows.link_b)
         self.place = items.column(rows.place)
-        for name in ("point_a", "point_b", "stiffness", "damping", "angular_stiffness", "angular_damping", "preload",
-                     "angular_preload"):  # fmt: skip
+        for name in (
+            "point_a",
+            "point_b",
+            "stiffness",
+            "damping",
+            "angular_stiffness",
+            "angular_damping",
+            "preload",
+            "angular_preload",
+        ):
             setattr(self, name, items.column(getattr(rows, name), Vec3))
         self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
 

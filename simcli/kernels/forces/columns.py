@@ -128,7 +128,8 @@ def soft_limits(model: Model) -> dict[str, np.ndarray]:
     dofs = model.dofs
     soft = (dofs.limit_stiffness > 0) & (np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper))
     return {
-        "soft_lower": np.where(soft, dofs.limit_lower, -np.inf), "soft_upper": np.where(soft, dofs.limit_upper, np.inf),
+        "soft_lower": np.where(soft, dofs.limit_lower, -np.inf),
+        "soft_upper": np.where(soft, dofs.limit_upper, np.inf),
         "soft_stiffness": np.where(soft, dofs.limit_stiffness, 0.0),
         "soft_damping": np.where(soft, limit_damping(model), 0.0),
-    }  # fmt: skip
+    }

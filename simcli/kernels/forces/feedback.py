@@ -49,7 +49,8 @@ class FeedbackLaws:
         self.signal, self.every, self.result = map(laws.ints, (feedback.signal, feedback.every, feedback.result))
         self.start = arena.ints(feedback.start)
         self.op, self.x, self.y, self.index, self.length = map(
-            lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length))  # fmt: skip
+            lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length)
+        )
         self.constant = tables.column(feedback.constant)
         lates = [delays_of(one.feedback, law) for one in tables.phases for law in range(self.n)]
         self.delays_differ = any(bool((late != late[0]).any()) for late in lates)
@@ -157,8 +158,16 @@ def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, 
 
 
 @ti.func
-def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
-               every: ti.i64):
+def kept_value(
+    f: ti.template(),
+    w: ti.i32,
+    line: ti.i32,
+    op: ti.i32,
+    x: ti.template(),
+    late: ti.template(),
+    number: ti.i64,
+    every: ti.i64,
+):
     """A state, as it is, as it becomes, or in a line of delay, which is a ring of states.
 
     Args:
@@ -179,8 +188,9 @@ def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.temp
 
 
 @ti.func
-def late_value(f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
-               every: ti.i64):
+def late_value(
+    f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64, every: ti.i64
+):
     """The value of a line of delay, and the new one in the ring; lane by lane if each has its own place there.
 
     Reads and writes: f.states
@@ -244,8 +254,21 @@ def _sign(x, _y):
 
 # By `Op`, from ADD on (inside kernels).
 _OPERATIONS = (
-    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, raised, ti.min, ti.max,
-    lambda x, _y: abs(x), lambda x, _y: ti.sqrt(x), _sine, _cosine, _tangent, lambda x, _y: exponential(x), atan2, _sign,
+    lambda x, y: x + y,
+    lambda x, y: x - y,
+    lambda x, y: x * y,
+    lambda x, y: x / y,
+    raised,
+    ti.min,
+    ti.max,
+    lambda x, _y: abs(x),
+    lambda x, _y: ti.sqrt(x),
+    _sine,
+    _cosine,
+    _tangent,
+    lambda x, _y: exponential(x),
+    atan2,
+    _sign,
     lambda x, y: select(is_nan(x), y, x),
-)  # fmt: skip
+)
 assert len(_OPERATIONS) == len(Op) - Op.ADD

@@ -21,8 +21,10 @@ from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
 from simcli.rotations import SMALL_ANGLE, SPIN_SERIES
 
 # Kinds of signals that are polynomials of degree 0, and of degree 1, piece by piece.
-EVEN = ((SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE),
-        (SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE, SignalKind.RAMP))  # fmt: skip
+EVEN = (
+    (SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE),
+    (SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE, SignalKind.RAMP),
+)
 
 
 def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
@@ -30,8 +32,11 @@ def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
     if model.motions.kind[dof] == MotionKind.VELOCITY:
         return "motion_qd", "motion_qdd"
     first = int(model.joints.qd_start[model.dofs.joint[dof]])
-    return ("motion_q", "turn_rate", "turn_change") if first in balls_by_position(model) else ("motion_q", "motion_qd",
-                                                                                               "motion_qdd")  # fmt: skip
+    return (
+        ("motion_q", "turn_rate", "turn_change")
+        if first in balls_by_position(model)
+        else ("motion_q", "motion_qd", "motion_qdd")
+    )
 
 
 class Prescribed:
@@ -61,9 +66,11 @@ class Prescribed:
         if balls or (model.columns is not None and np.any(model.columns.prescribed >= 0)):  # kinematic_bodies.py writes
             driven |= {"motion_q", "motion_qd", "motion_qdd"}
         value, by_position = model.motions.value, self.kind == MotionKind.POSITION
-        columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
-                   **dict.fromkeys(("motion_qdd", *(("turn_rate", "turn_change") if balls else ())),
-                                   np.zeros((1, model.n_qd)))}  # fmt: skip
+        columns = {
+            "motion_q": np.where(by_position, value, 0.0),
+            "motion_qd": np.where(by_position, 0.0, value),
+            **dict.fromkeys(("motion_qdd", *(("turn_rate", "turn_change") if balls else ())), np.zeros((1, model.n_qd))),
+        }
         for name, values in columns.items():
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
         locked = np.flatnonzero((self.kind != 0) & (tables.unknown_of_dof >= 0))
@@ -100,8 +107,9 @@ def turn_balls(m: ti.template(), w: ti.i32):
     """
     for k in range(m.n_balls):
         d = m.ball.at(k)
-        spin, twist = spin_of_vector(vector_at(m.motion_q, w, d), vector_at(m.turn_rate, w, d),
-                                     vector_at(m.turn_change, w, d))  # fmt: skip
+        spin, twist = spin_of_vector(
+            vector_at(m.motion_q, w, d), vector_at(m.turn_rate, w, d), vector_at(m.turn_change, w, d)
+        )
         store_vector(m.motion_qd, w, d, spin)
         store_vector(m.motion_qdd, w, d, twist)
 
@@ -289,8 +297,15 @@ def turn_of_kinematic(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template())
 
 
 @ti.func
-def add_wrench_of_kinematic(p: ti.template(), wrench: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
-                      couple: ti.template(), arm: ti.template()):  # fmt: skip
+def add_wrench_of_kinematic(
+    p: ti.template(),
+    wrench: ti.template(),
+    w: ti.i32,
+    k: ti.i32,
+    force: ti.template(),
+    couple: ti.template(),
+    arm: ti.template(),
+):
     """Add what holds kinematic body k to the wrench of its joint, at the child's anchor.
 
     Args:
@@ -307,8 +322,15 @@ def add_wrench_of_kinematic(p: ti.template(), wrench: ti.template(), w: ti.i32, 
 
 
 @ti.func
-def add_efforts_of_kinematic(p: ti.template(), effort: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
-                       couple: ti.template(), x: ti.template()):  # fmt: skip
+def add_efforts_of_kinematic(
+    p: ti.template(),
+    effort: ti.template(),
+    w: ti.i32,
+    k: ti.i32,
+    force: ti.template(),
+    couple: ti.template(),
+    x: ti.template(),
+):
     """Add what holds kinematic body k to the efforts along the dofs of its joint.
 
     Args:

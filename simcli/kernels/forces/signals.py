@@ -20,8 +20,7 @@ from simcli.model.joints.tree_kinematics import body_rotations
 from simcli.model.tables.model import DriveMode, Model
 from simcli.model.tables.signal_tables import Driven, SignalKind
 
-SINE, _STEP, RAMP, CHIRP, _TABLE = (
-    int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip
+SINE, _STEP, RAMP, CHIRP, _TABLE = (int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))
 _PARAMETERS = 4
 _TURN = 2.0 * np.pi
 

@@ -104,8 +104,9 @@ class Springs:
         self.arena, items = tables.arena, tables.arena.records(len(springs.name))
         parts = tables.arena.records(self.n) if self.n_pulleys else items
         self.link_a, self.link_b = (parts.ints(links_of(model, body)) for body in segments.body.T)
-        self.point_a, self.point_b = (parts.column(link_points(model, segments.body[:, k], segments.point[:, :, k]), Vec3)
-                                      for k in range(2))  # fmt: skip
+        self.point_a, self.point_b = (
+            parts.column(link_points(model, segments.body[:, k], segments.point[:, :, k]), Vec3) for k in range(2)
+        )
         if self.n_pulleys:
             self.act = act_of_segment
             self.first, self.spring = tables.arena.ints(segments.first), parts.ints(segments.spring)

@@ -173,8 +173,9 @@ def act_of_efforts(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
 
 def applied_efforts(u, w, k, first) -> Vec3:
     """Three efforts of joint k of these, none while it is off (inside kernels)."""
-    return Vec3(*(u.enabled.load(w, k) * (u.wrench.arena.zero() + u.effort.load(w, u.dof.at(k) + first + i))
-                  for i in range(3)))  # fmt: skip
+    return Vec3(
+        *(u.enabled.load(w, k) * (u.wrench.arena.zero() + u.effort.load(w, u.dof.at(k) + first + i)) for i in range(3))
+    )
 
 
 class JointWrenches:
@@ -206,8 +207,11 @@ class JointWrenches:
         self.link_a, self.link_b = items.ints(links_of(model, parent)), items.ints(links_of(model, child))
         frame = body_rotations(model, parent) @ rot.quat_to_matrix(joints.X_p[:, chosen, 3:])
         point, anchor = (link_points(model, child, x) for x in (model.bodies.com[:, child], joints.X_c[:, chosen, :3]))
-        self.frame, self.point, self.arm = (items.column(frame, Mat3), items.column(point, Vec3),
-                                            items.column(point - anchor, Vec3))  # fmt: skip
+        self.frame, self.point, self.arm = (
+            items.column(frame, Mat3),
+            items.column(point, Vec3),
+            items.column(point - anchor, Vec3),
+        )
         self.enabled = items.column(joints.enabled[chosen].astype(np.float64)[None])
         self.wrench = items.array(Force)
 

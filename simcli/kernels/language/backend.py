@@ -22,8 +22,17 @@ from simcli.kernels.language.internals import (
     ti,
 )
 
-__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "keeps_order", "memory_error", "program",
-           "stdout_silenced", "stop"]  # fmt: skip
+__all__ = [
+    "configuration",
+    "data_pointer",
+    "default_real",
+    "is_arch_supported",
+    "keeps_order",
+    "memory_error",
+    "program",
+    "stdout_silenced",
+    "stop",
+]
 
 
 def memory_error(error: Exception) -> Exception | None:

@@ -69,8 +69,9 @@ class _Called(Func):
     def do_compile(self, key, args, arg_features):
         """As Taichi does it, but what is inlined goes to this function."""
         runtime = impl.get_runtime()
-        tree, context = kernel_impl._get_tree_and_ctx(self, is_kernel=False, args=args, arg_features=arg_features,
-                                          is_real_function=True)  # fmt: skip
+        tree, context = kernel_impl._get_tree_and_ctx(
+            self, is_kernel=False, args=args, arg_features=arg_features, is_real_function=True
+        )
         function = runtime.prog.create_function(key)
 
         def compile_body():

@@ -17,8 +17,10 @@ from simcli.kernels.language.values import Mat3, Quat, Vec3, quaternion_of
 
 FULL_TURN = 2.0 * pi
 # pi/2 in three pieces of decreasing size; n * PIECE[0] is exact for |n| < 2^20 (33 bits + 20 bits in float64).
-QUARTER = {"float64": (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
-           "float32": (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8)}
+QUARTER = {
+    "float64": (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
+    "float32": (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
+}
 # Adding and subtracting 1.5 * 2^(mantissa bits) rounds to an integer, without a library call.
 ROUNDER = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
 # Taylor terms that leave less than half an ulp on |x| <= pi/4.

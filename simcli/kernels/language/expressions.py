@@ -46,8 +46,15 @@ def is_mask(x) -> bool:
     return "u1" in str(x.ptr.get_rvalue_type())
 
 
-OPERATIONS = {"Add": "__add__", "Sub": "__sub__", "Mult": "__mul__", "Div": "__truediv__", "BitAnd": "__and__",
-              "BitOr": "__or__", "BitXor": "__xor__"}  # fmt: skip
+OPERATIONS = {
+    "Add": "__add__",
+    "Sub": "__sub__",
+    "Mult": "__mul__",
+    "Div": "__truediv__",
+    "BitAnd": "__and__",
+    "BitOr": "__or__",
+    "BitXor": "__xor__",
+}
 
 _neg, _abs, _augassign = ops.neg, ops.abs, Expr._augassign
 

@@ -139,11 +139,15 @@ def _with_addresses(function: str) -> str:
         k = arrays.get(found[3])
         return found[0] if k is None else f"  {found[1]} = bitcast {kinds[k]} %array.{k} to {found[2]}"
 
-    lines = [f"{_OURS} = bitcast {kind} {name} to {members}**",
-             f"%arguments = load {members}*, {members}** {_OURS}, align 8"]  # fmt: skip
+    lines = [
+        f"{_OURS} = bitcast {kind} {name} to {members}**",
+        f"%arguments = load {members}*, {members}** {_OURS}, align 8",
+    ]
     for k, address in sorted(kinds.items()):
-        lines += [f"%array.{k}.at = getelementptr {members}, {members}* %arguments, i64 0, i32 {k}, i32 1",
-                  f"%array.{k} = load {address}, {address}* %array.{k}.at, align 8"]  # fmt: skip
+        lines += [
+            f"%array.{k}.at = getelementptr {members}, {members}* %arguments, i64 0, i32 {k}, i32 1",
+            f"%array.{k} = load {address}, {address}* %array.{k}.at, align 8",
+        ]
     head = _BEGIN.match(function)[0]
     return head + "".join(f"  {line}\n" for line in lines) + _LOAD.sub(known, function[len(head) :])
 

@@ -43,8 +43,10 @@ def memory_limit() -> int | None:
 def beyond_memory_limit() -> DeviceError:
     """Taichi does not start within `memory_limit`."""
     limit = f"the memory limit of this process, {memory_limit() / 1e9:.3g} GB of addresses (ulimit -v)"
-    return DeviceError(f"SC715: Taichi does not start within {limit}: it reserves {_RESERVED_GB} GB as it starts, whatever "
-                       "a run needs; raise the limit to 4 GB, or limit resident memory instead")  # fmt: skip
+    return DeviceError(
+        f"SC715: Taichi does not start within {limit}: it reserves {_RESERVED_GB} GB as it starts, whatever "
+        "a run needs; raise the limit to 4 GB, or limit resident memory instead"
+    )
 
 
 def module(name: str = "") -> ModuleType:

@@ -266,8 +266,10 @@ def _remove_old() -> None:
 
 def tell_not_kept(reason: str) -> None:
     """Warn, once in a process, that kernels are not kept."""
-    tell_once(f"compiled kernels cannot be kept, so that each run compiles anew: {reason}; {kernel_cache.VARIABLE} names "
-              "another folder")
+    tell_once(
+        f"compiled kernels cannot be kept, so that each run compiles anew: {reason}; {kernel_cache.VARIABLE} names "
+        "another folder"
+    )
 
 
 def tell_once(text: str) -> None:

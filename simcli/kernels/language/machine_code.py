@@ -167,8 +167,10 @@ def compiled_code(text: str, place: Path) -> bytes:
     """A shared object of a text of LLVM; raises as `make_code`."""
     compiler, linker = code_tools()
     (place / "a.ll").write_text(text)
-    steps = ([compiler, "-O2", "-mcpu=native", "-relocation-model=pic", "-filetype=obj", "a.ll", "-o", "a.o"],
-             [linker, "-shared", "-z", "text", "-z", "noexecstack", "-o", "a.so", "a.o", *_c_libraries()])  # fmt: skip
+    steps = (
+        [compiler, "-O2", "-mcpu=native", "-relocation-model=pic", "-filetype=obj", "a.ll", "-o", "a.o"],
+        [linker, "-shared", "-z", "text", "-z", "noexecstack", "-o", "a.so", "a.o", *_c_libraries()],
+    )
     for words in steps:
         subprocess.run(words, cwd=place, check=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, capture_output=True)
     return (place / "a.so").read_bytes()

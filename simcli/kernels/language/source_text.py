@@ -134,10 +134,12 @@ def _local(value):
 
 # Taichi would warn of each call of a function that is not its own, with the words of it; we call plain Python on purpose.
 OURS = (
-    (ASTTransformerContext, "get_pos_info", _place_of), (Expr, "__init__", begin_expression),
-    (ops, "_binary_operation", binary), (impl, "expr_init", _local),
+    (ASTTransformerContext, "get_pos_info", _place_of),
+    (Expr, "__init__", begin_expression),
+    (ops, "_binary_operation", binary),
+    (impl, "expr_init", _local),
     (ASTTransformer, "warn_if_is_external_func", staticmethod(lambda context, node: None)),
-)  # fmt: skip
+)
 TAICHIS = tuple((owner, name, vars(owner)[name]) for owner, name, _ in OURS)
 
 for _owner, _name, _function in OURS:

@@ -97,8 +97,13 @@ def stub_digest(said: list) -> str | None:
     if not stub_notes or configuration().arch.name not in STUB_ARCHS:
         return None
     settings = configuration()
-    words = [traced_digest(), str(sys.version_info[:2]), settings.arch.name, str(default_real()),
-             str(settings.real_matrix_scalarize)]  # fmt: skip
+    words = [
+        traced_digest(),
+        str(sys.version_info[:2]),
+        settings.arch.name,
+        str(default_real()),
+        str(settings.real_matrix_scalarize),
+    ]
     try:
         words += map(_word_of, said)
     except _UnvouchedError:

@@ -78,8 +78,9 @@ class Mat3(Value):
             return Vec3(*(m[3 * i] * x + m[3 * i + 1] * y + m[3 * i + 2] * z for i in range(3)))
         if isinstance(other, Mat3):
             n = other.parts
-            return Mat3(*(m[3 * i] * n[j] + m[3 * i + 1] * n[3 + j] + m[3 * i + 2] * n[6 + j]
-                          for i in range(3) for j in range(3)))
+            return Mat3(
+                *(m[3 * i] * n[j] + m[3 * i + 1] * n[3 + j] + m[3 * i + 2] * n[6 + j] for i in range(3) for j in range(3))
+            )
         return Value.__mul__(self, other)
 
 
@@ -97,10 +98,16 @@ class Sym3(Value):
     def turned(self, R: Mat3) -> "Sym3":
         """R S R^T."""
         (xx, yy, zz, xy, xz, yz), r = self.parts, R.parts
-        t = [(r[k] * xx + r[k + 1] * xy + r[k + 2] * xz, r[k] * xy + r[k + 1] * yy + r[k + 2] * yz,
-              r[k] * xz + r[k + 1] * yz + r[k + 2] * zz) for k in (0, 3, 6)]
+        t = [
+            (
+                r[k] * xx + r[k + 1] * xy + r[k + 2] * xz,
+                r[k] * xy + r[k + 1] * yy + r[k + 2] * yz,
+                r[k] * xz + r[k + 1] * yz + r[k + 2] * zz,
+            )
+            for k in (0, 3, 6)
+        ]
         t = [Vec3(*row) for row in t]
-        rows = [Vec3(*r[k:k + 3]) for k in (0, 3, 6)]
+        rows = [Vec3(*r[k : k + 3]) for k in (0, 3, 6)]
         return Sym3(*(t[i].dot(rows[j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))))
 
 
@@ -112,8 +119,12 @@ class Quat(Value):
     def times(self, other: "Quat") -> "Quat":
         """Hamilton product: the rotation by other first, then by self."""
         (a, b, c, d), (x, y, z, w) = self.parts, other.parts
-        return Quat(d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x,
-                    d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z)
+        return Quat(
+            d * x + a * w + b * z - c * y,
+            d * y - a * z + b * w + c * x,
+            d * z + a * y - b * x + c * w,
+            d * w - a * x - b * y - c * z,
+        )
 
     def norm_squared(self):
         """x^2 + y^2 + z^2 + w^2."""
@@ -123,9 +134,17 @@ class Quat(Value):
     def matrix(self) -> Mat3:
         """The rotation matrix; the quaternion is unit."""
         x, y, z, w = self.parts
-        return Mat3(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                    2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                    2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
+        return Mat3(
+            1 - 2 * (y * y + z * z),
+            2 * (x * y - w * z),
+            2 * (x * z + w * y),
+            2 * (x * y + w * z),
+            1 - 2 * (x * x + z * z),
+            2 * (y * z - w * x),
+            2 * (x * z - w * y),
+            2 * (y * z + w * x),
+            1 - 2 * (x * x + y * y),
+        )
 
 
 class Motion(Value):
@@ -204,9 +223,29 @@ class Inertia(Value):
         (a, b, d, e, f, g) = inertia_c.parts
         zero = tx * 0.0
         full_mass = zero + mass
-        return Inertia(full_mass, full_mass, full_mass, zero, zero, zero,
-                       zero, -tz, ty, tz, zero, -tx, -ty, tx, zero,
-                       a + (yy + zz), b + (xx + zz), d + (xx + yy), e - xy, f - xz, g - yz)
+        return Inertia(
+            full_mass,
+            full_mass,
+            full_mass,
+            zero,
+            zero,
+            zero,
+            zero,
+            -tz,
+            ty,
+            tz,
+            zero,
+            -tx,
+            -ty,
+            tx,
+            zero,
+            a + (yy + zz),
+            b + (xx + zz),
+            d + (xx + yy),
+            e - xy,
+            f - xz,
+            g - yz,
+        )
 
     @property
     def M(self) -> Sym3:

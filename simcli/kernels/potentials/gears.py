@@ -42,8 +42,9 @@ class Arms:
         self.n, self.coordinates = len(parts), [sorted(set().union(*some)) for some in parts]
         self.start = arena.ints(_offsets([len(at) for at in self.coordinates]))
         self.place_start = arena.ints(_offsets([len(one) for some in parts for one in some]))
-        self.place = arena.ints([at.index(i) for some, at in zip(parts, self.coordinates, strict=True)
-                                 for one in some for i in one])  # fmt: skip
+        self.place = arena.ints(
+            [at.index(i) for some, at in zip(parts, self.coordinates, strict=True) for one in some for i in one]
+        )
         self.value = arena.array(sum(map(len, self.coordinates)))
 
     def lay_on(self, matrix, arena: Arena) -> None:

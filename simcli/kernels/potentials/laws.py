@@ -60,16 +60,20 @@ class Laws:
         self.items = items = arena.records(self.n)
         self.dof, self.row = items.ints(energies.coordinate_dof), items.ints(energies.coordinate_row)
         self.is_turn = items.ints(energies.coordinate_kind == Kind.TURN)
-        points = [(k, row + n) for k, row in enumerate(energies.coordinate_row)
-                  for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
+        points = [
+            (k, row + n)
+            for k, row in enumerate(energies.coordinate_row)
+            for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))
+        ]
         self.n_points, at = len(points), arena.records(len(points))
         self.point_of, self.point_row = (at.ints([point[i] for point in points]) for i in range(2))
         self.slope, self.bend, self.drive, self.damper = at.arrays(4)
         self.drive_before, self.damper_before = at.array(), at.array()
         joint = dofs.joint[energies.coordinate_dof]
         self.shown = items.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
-        self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
-                                                 - model.joints.qd_start[joint]])  # fmt: skip
+        self.first = np.nan_to_num(
+            model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint]]
+        )
         self.aim = tables.column(affine.driving_aim, driven="aim" in forces.driven)
         self.stiffness, self.acts = tables.column(affine.driving_stiffness), tables.column(affine.driving_acts)
         self.passive, self.locked = tables.column(affine.driving_passive), tables.column(affine.driving_locked)
@@ -87,8 +91,19 @@ class Laws:
         self.has_armature = bool(tables.ever(lambda m: m.dofs.armature > 0.0).any())
         on = model.joints.enabled[dofs.joint[:n]]
         self.on, self.motion = tables.column(on[None].astype(float)), arena.ints(np.where(on, model.motions.kind[:n], 0))
-        for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
-                     "flight"):  # fmt: skip
+        for name in (
+            "start",
+            "before",
+            "past",
+            "now",
+            "goal",
+            "pull",
+            "lower_now",
+            "upper_now",
+            "rate",
+            "rate_before",
+            "flight",
+        ):
             setattr(self, name, items.array())
         self.inert = at.array()
         self.first_rate = np.nan_to_num(model.joint_qd[:, energies.coordinate_dof])
@@ -168,8 +183,11 @@ def add_cubic(terms: PotentialTerms, y: Laws, w, d, x, zero):
     width = select(acts & (upper > lower), upper - lower, zero + 1.0)
     above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
     scale = s / (width * width * width)
-    terms.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
-              scale * 6.0 * (above + below))  # fmt: skip
+    terms.add(
+        scale * (above * above * above + below * below * below),
+        scale * 3.0 * (above * above - below * below),
+        scale * 6.0 * (above + below),
+    )
 
 
 def error_of_drive(y: Laws, w, k, d, x):

@@ -73,8 +73,16 @@ def find_arap(a: ti.template(), w: ti.i32, x: ti.template()):
 
 
 @ti.func
-def _add_column(m: ti.template(), w: ti.i32, b: ti.i32, R: ti.template(), back: ti.template(), place: ti.template(),
-                curve: ti.template(), twice: ti.template()):
+def _add_column(
+    m: ti.template(),
+    w: ti.i32,
+    b: ti.i32,
+    R: ti.template(),
+    back: ti.template(),
+    place: ti.template(),
+    curve: ti.template(),
+    twice: ti.template(),
+):
     """Add column i of block (k, j) of the Hessian of body b, on or below the diagonal.
 
     Args:

@@ -73,8 +73,11 @@ def add_motion(terms: PotentialTerms, y, w, k, d, x):
     prescribed = x * 0.0 + ti.cast(y.motion.at(d), y.start.arena.device.real) > 0.0
     stiff, force = y.hard.load(w, d), y.pull.load(w, k)
     off, zero = local(x - y.goal.load(w, k)), local(x * 0.0)
-    terms.add(select(prescribed, (off * stiff * 0.5 + force) * off, zero), select(prescribed, force + off * stiff, zero),
-              select(prescribed, zero + stiff, zero))  # fmt: skip
+    terms.add(
+        select(prescribed, (off * stiff * 0.5 + force) * off, zero),
+        select(prescribed, force + off * stiff, zero),
+        select(prescribed, zero + stiff, zero),
+    )
 
 
 def way_to_limit(y, w, k, rate, tolerance):

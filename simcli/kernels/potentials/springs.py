@@ -51,8 +51,16 @@ class PulleySprings:
         chosen = np.flatnonzero(np.diff(start) > 1)
         self.n, self.spring, self.bend = len(chosen), arena.ints(chosen), arena.array(len(chosen))
         self.row_start, self.row = arena.ints(start), arena.ints(energies.length_row)
-        self.arms = Arms([[rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist()
-                           for r in energies.length_row[start[k] : start[k + 1]]] for k in chosen], arena)  # fmt: skip
+        self.arms = Arms(
+            [
+                [
+                    rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist()
+                    for r in energies.length_row[start[k] : start[k + 1]]
+                ]
+                for k in chosen
+            ],
+            arena,
+        )
 
 
 def root_of_row(p, w, r):
@@ -180,20 +188,33 @@ class Potential:
         self.laws, self.forces = Laws(energies, model, tables, forces, arena, slip), forces
         self.stiffness = tables.column(energies.stiffness)
         self.arap = Arap(model, tables, arena)
-        outer = [[self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]
-                 for at in (entries(rows, r) for r in range(self.n_rows))]  # fmt: skip
+        outer = [
+            [self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]
+            for at in (entries(rows, r) for r in range(self.n_rows))
+        ]
         self.outer_start = arena.ints(np.concatenate(([0], np.cumsum([len(one) for one in outer]))))
         self.outer = arena.ints([e for one in outer for e in one])
         self.curve_start = arena.ints(energies.curve_start)
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
         self.n_lengths, self.length_row = len(length_row), lengths.ints(length_row)
-        first = {r: next((b for one in energies.length_row[slice(*energies.length_start[k : k + 2])] for b in free[one]), 0)
-                 for k, r in enumerate(length_row)}  # fmt: skip
+        first = {
+            r: next((b for one in energies.length_row[slice(*energies.length_start[k : k + 2])] for b in free[one]), 0)
+            for k, r in enumerate(length_row)
+        }
         self.length_body = lengths.ints([first[r] for r in length_row])
         self.laws.body = self.laws.items.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
-        for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping",
-                     "damping_before"):  # fmt: skip
+        for name in (
+            "length",
+            "length_past",
+            "length_before",
+            "length_now",
+            "length_rate",
+            "slope",
+            "bend",
+            "damping",
+            "damping_before",
+        ):
             setattr(self, name, lengths.array())
         self.elastic = arena.single.array()
         self.first, self.second = items.array().scratch(), items.array().scratch()

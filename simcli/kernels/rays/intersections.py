@@ -272,5 +272,5 @@ def shading_normal(triangles: ti.template(), f, x, y):
     """The normal at a point of triangle f, between those of its corners."""
     normal = vec3(0.0)
     for k in ti.static(range(3)):
-        normal[k] = ((1.0 - x - y) * triangles[f, 9 + k] + x * triangles[f, 12 + k] + y * triangles[f, 15 + k])
+        normal[k] = (1.0 - x - y) * triangles[f, 9 + k] + x * triangles[f, 12 + k] + y * triangles[f, 15 + k]
     return normal

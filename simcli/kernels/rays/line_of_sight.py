@@ -9,8 +9,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.values import Vec3
 from simcli.model.tables.model import ShapeKind
 
-_PLANE, _SPHERE, _BOX, _CAPSULE, _CYLINDER, _CONE, _ELLIPSOID, _MESH = (int(ShapeKind[name]) for name in (
-    "PLANE", "SPHERE", "BOX", "CAPSULE", "CYLINDER", "CONE", "ELLIPSOID", "MESH"))  # fmt: skip
+_PLANE, _SPHERE, _BOX, _CAPSULE, _CYLINDER, _CONE, _ELLIPSOID, _MESH = (
+    int(ShapeKind[name]) for name in ("PLANE", "SPHERE", "BOX", "CAPSULE", "CYLINDER", "CONE", "ELLIPSOID", "MESH")
+)
 _LEAST = 1e-30  # of a component by which is divided
 MISSED = (1.0, -1.0)  # a stretch that is empty
 
@@ -130,8 +131,9 @@ def stretch_within(m: ti.template(), s: ti.i32, size: ti.template(), o: ti.templ
             leave = -ti.math.inf + zero
     elif kind == _SPHERE or kind == _ELLIPSOID:
         y, z = (a if kind == _SPHERE else b), (a if kind == _SPHERE else c)
-        enter, leave = within_ball(Vec3(o.parts[0] / a, o.parts[1] / y, o.parts[2] / z),
-                            Vec3(d.parts[0] / a, d.parts[1] / y, d.parts[2] / z))  # fmt: skip
+        enter, leave = within_ball(
+            Vec3(o.parts[0] / a, o.parts[1] / y, o.parts[2] / z), Vec3(d.parts[0] / a, d.parts[1] / y, d.parts[2] / z)
+        )
     elif kind == _BOX:
         enter, leave = -ti.math.inf + zero, ti.math.inf + zero
         for k in ti.static(range(3)):

@@ -48,8 +48,18 @@ def of_solid(s, solids: ti.template(), place):
 
 
 @ti.func
-def in_unit_frame(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
-                  links: ti.template(), triangles: ti.template()):
+def in_unit_frame(
+    s,
+    o,
+    d,
+    after,
+    any_does,
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """A ray in the frame of solid s against its unit shape."""
     kind = names[s, 0]
     found = vec4(NEVER, 0.0, 0.0, 0.0)
@@ -69,8 +79,18 @@ def in_unit_frame(s, o, d, after, any_does, solids: ti.template(), names: ti.tem
 
 
 @ti.func
-def against(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
-            links: ti.template(), triangles: ti.template()):
+def against(
+    s,
+    o,
+    d,
+    after,
+    any_does,
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """A ray with unit direction against solid s: (t, normal that is not of length 1), t > after; `any_does`: see `mesh`."""
     found = vec4(NEVER, 0.0, 0.0, 0.0)
     offset = of_solid(s, solids, 9) - o
@@ -80,8 +100,18 @@ def against(s, o, d, after, any_does, solids: ti.template(), names: ti.template(
     miss = nearest * d - offset
     if radius < 0.0 or miss.dot(miss) <= radius * radius:
         x, y, z = of_solid(s, solids, 0), of_solid(s, solids, 3), of_solid(s, solids, 6)
-        local = in_unit_frame(s, vec3(x.dot(miss), y.dot(miss), z.dot(miss)), vec3(x.dot(d), y.dot(d), z.dot(d)),
-                              after - nearest, any_does, solids, names, nodes, links, triangles)
+        local = in_unit_frame(
+            s,
+            vec3(x.dot(miss), y.dot(miss), z.dot(miss)),
+            vec3(x.dot(d), y.dot(d), z.dot(d)),
+            after - nearest,
+            any_does,
+            solids,
+            names,
+            nodes,
+            links,
+            triangles,
+        )
         t = nearest + local[0]
         if local[0] < NEVER and t > after:
             normal = local[1] * x + local[2] * y + local[3] * z
@@ -162,13 +192,33 @@ def blocked(s, p, dx, dy, dz, solids: ti.template(), names: ti.template()):
     nearest = offset[0] * dx + offset[1] * dy + offset[2] * dz  # rays start next to the solid's middle, as in `against`
     ux, uy = x[0] * dx + x[1] * dy + x[2] * dz, y[0] * dx + y[1] * dy + y[2] * dz
     uz = z[0] * dx + z[1] * dy + z[2] * dz
-    return pack_enters(names[s, 0], nearest * ux - x.dot(offset), nearest * uy - y.dot(offset), nearest * uz - z.dot(offset),
-                       ux, uy, uz, BIAS - nearest, solids[s, 13], solids[s, 18])  # fmt: skip
+    return pack_enters(
+        names[s, 0],
+        nearest * ux - x.dot(offset),
+        nearest * uy - y.dot(offset),
+        nearest * uz - z.dot(offset),
+        ux,
+        uy,
+        uz,
+        BIAS - nearest,
+        solids[s, 13],
+        solids[s, 18],
+    )
 
 
 @ti.func
-def blocked_by_mesh(s, p, lamp: ti.template(), group, k, solids: ti.template(), names: ti.template(),
-                    nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+def blocked_by_mesh(
+    s,
+    p,
+    lamp: ti.template(),
+    group,
+    k,
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """The same of a mesh: one ray after the other."""
     found = pack(0.0)
     for lane in range(PACK):
@@ -180,9 +230,22 @@ def blocked_by_mesh(s, p, lamp: ti.template(), group, k, solids: ti.template(), 
 
 
 @ti.func
-def left_on(spared, p, lamp: ti.template(), group, k, begin, end, light_solid: ti.template(), numbers: ti.template(),
-            solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
-            triangles: ti.template()):
+def left_on(
+    spared,
+    p,
+    lamp: ti.template(),
+    group,
+    k,
+    begin,
+    end,
+    light_solid: ti.template(),
+    numbers: ti.template(),
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """What solids that are not thin and round, but `spared`, leave of the light on each ray of a pack."""
     dx, dy, dz = of_lamp(lamp, group, 0, k), of_lamp(lamp, group, 1, k), of_lamp(lamp, group, 2, k)
     left = pack(1.0)
@@ -205,9 +268,22 @@ def of_lamp(lamp: ti.template(), group, row, k):
 
 
 @ti.func
-def seen_light(own, p, normal, ray, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
-               light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
-               links: ti.template(), triangles: ti.template()):
+def seen_light(
+    own,
+    p,
+    normal,
+    ray,
+    lamp: ti.template(),
+    numbers: ti.template(),
+    light_start: ti.template(),
+    light_solid: ti.template(),
+    n_tiles,
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """How much of the lamp a point p of the solid `own` sees, 0 to 1; `ray` of the pixel chooses among groups of rays to it.
 
     A solid without hollows does not stand before its own lamp where all of that is above the horizon.
@@ -224,8 +300,25 @@ def seen_light(own, p, normal, ray, lamp: ti.template(), numbers: ti.template(),
         k, most = 0, lamp.shape[2] if begin < end and left > 0.0 else 0
         while k < most:
             weight = of_lamp(lamp, ray % lamp.shape[0], 3, k)
-            seen += (weight * left_on(spared, p, lamp, ray % lamp.shape[0], k, begin, end, light_solid, numbers, solids,
-                                      names, nodes, links, triangles)).sum()  # fmt: skip
+            seen += (
+                weight
+                * left_on(
+                    spared,
+                    p,
+                    lamp,
+                    ray % lamp.shape[0],
+                    k,
+                    begin,
+                    end,
+                    light_solid,
+                    numbers,
+                    solids,
+                    names,
+                    nodes,
+                    links,
+                    triangles,
+                )
+            ).sum()
             taken += weight.sum()
             k = k + PACK if seen > 0.0 else most  # if all of a pack are blocked, so are the others
         found = left * (seen / taken if taken > 0.0 else 1.0)

@@ -116,8 +116,18 @@ class _Rays:
         counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
         self._lamps = [_to_lamp(light, shadows.axes, n_groups) for n_groups in (1, LAMP_GROUPS)]
         self._tables = (
-            _numbers(camera, light, shadows), counts, rows, names, meshes.nodes, meshes.links,
-            meshes.triangles, self.tiles.start, self.tiles.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
+            _numbers(camera, light, shadows),
+            counts,
+            rows,
+            names,
+            meshes.nodes,
+            meshes.links,
+            meshes.triangles,
+            self.tiles.start,
+            self.tiles.solid,
+            shadows.lists.start,
+            shadows.lists.solid,
+        )
 
     def draw(self, part: "_Part", mask: Array, is_fine: bool = False, is_over: bool = False) -> None:
         """Draw some pixels of a part.
@@ -167,8 +177,13 @@ class _Part:
     def tables(self) -> list[Array]:
         """For the kernel: place and width, and values by pixel."""
         place = np.array((*self.place, self.solid.shape[1]), np.int32)
-        return [place, self.shown.reshape(3, -1), self.is_plane.view(np.uint8).reshape(-1), self.colour.reshape(-1, 3),
-                self.solid.reshape(-1)]  # fmt: skip
+        return [
+            place,
+            self.shown.reshape(3, -1),
+            self.is_plane.view(np.uint8).reshape(-1),
+            self.colour.reshape(-1, 3),
+            self.solid.reshape(-1),
+        ]
 
 
 @dataclass(frozen=True)
@@ -302,10 +317,21 @@ def _numbers(camera: Camera, light: Light, shadows) -> Array:
     """The kernel's table of numbers, see `lit`."""
     found = np.zeros(lit.N_NUMBERS, np.float32)
     right, up, forward = camera.axes
-    groups = {lit.EYE: camera.eye, lit.RIGHT: right * camera.pixel, lit.UP: up * camera.pixel, lit.FORWARD: forward,
-              lit.LIGHT: light.direction, lit.LIGHT_U: shadows.axes[0], lit.LIGHT_V: shadows.axes[1], lit.SKY: light.sky,
-              lit.EARTH: light.earth, lit.KEY: light.key, lit.TOP: light.top, lit.BOTTOM: light.bottom,
-              lit.ABOVE: light.above}  # fmt: skip
+    groups = {
+        lit.EYE: camera.eye,
+        lit.RIGHT: right * camera.pixel,
+        lit.UP: up * camera.pixel,
+        lit.FORWARD: forward,
+        lit.LIGHT: light.direction,
+        lit.LIGHT_U: shadows.axes[0],
+        lit.LIGHT_V: shadows.axes[1],
+        lit.SKY: light.sky,
+        lit.EARTH: light.earth,
+        lit.KEY: light.key,
+        lit.TOP: light.top,
+        lit.BOTTOM: light.bottom,
+        lit.ABOVE: light.above,
+    }
     for place, values in groups.items():
         found[place : place + 3] = values
     found[lit.TILES_U : lit.PER_V + 1] = *shadows.origin, *shadows.per_unit

@@ -12,8 +12,19 @@ _table = ti.types.ndarray
 
 
 @ti.func
-def _nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.template(), names: ti.template(),
-            nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+def _nearest(
+    o,
+    d,
+    after,
+    first,
+    last,
+    tile_solid: ti.template(),
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number; of equal ones the first.
 
     And whether it can meet more behind that: of one solid it does where this has hollows.
@@ -42,22 +53,64 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
 
 
 @ti.func
-def _light_at(s, p, normal, k, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
-              light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
-              nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+def _light_at(
+    s,
+    p,
+    normal,
+    k,
+    lamp: ti.template(),
+    numbers: ti.template(),
+    counts: ti.template(),
+    light_start: ti.template(),
+    light_solid: ti.template(),
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """How much of the lamp ray k of a pixel sees from the point p of solid s."""
     seen = 0.0
     if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
-        seen = seen_light(s, p + lit.BIAS * normal, normal, k, lamp, numbers, light_start, light_solid, counts[3], solids,
-                          names, nodes, links, triangles)
+        seen = seen_light(
+            s,
+            p + lit.BIAS * normal,
+            normal,
+            k,
+            lamp,
+            numbers,
+            light_start,
+            light_solid,
+            counts[3],
+            solids,
+            names,
+            nodes,
+            links,
+            triangles,
+        )
     return seen
 
 
 @ti.func
-def _light_of_ray(eye, d, k, is_over, first, last, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
-                  light_start: ti.template(), light_solid: ti.template(), tile_solid: ti.template(),
-                  solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
-                  triangles: ti.template()):
+def _light_of_ray(
+    eye,
+    d,
+    k,
+    is_over,
+    first,
+    last,
+    lamp: ti.template(),
+    numbers: ti.template(),
+    counts: ti.template(),
+    light_start: ti.template(),
+    light_solid: ti.template(),
+    tile_solid: ti.template(),
+    solids: ti.template(),
+    names: ti.template(),
+    nodes: ti.template(),
+    links: ti.template(),
+    triangles: ti.template(),
+):
     """Light of what ray k of a pixel meets, the share that passes, the first solid that is met.
 
     And whether it is that of the picture of the planes, which is then not worked out if `is_over`.
@@ -75,8 +128,9 @@ def _light_of_ray(eye, d, k, is_over, first, last, lamp: ti.template(), numbers:
         if share > 0.0:
             first_met = s if first_met < 0 else first_met
             normal = vec3(hit[1], hit[2], hit[3]).normalized()
-            seen = _light_at(s, p, normal, k, lamp, numbers, counts, light_start, light_solid, solids, names, nodes, links,
-                             triangles)
+            seen = _light_at(
+                s, p, normal, k, lamp, numbers, counts, light_start, light_solid, solids, names, nodes, links, triangles
+            )
             is_same = is_same and names[s, 0] == PLANE and seen == 1.0
             if not is_same:
                 light += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
@@ -85,14 +139,28 @@ def _light_of_ray(eye, d, k, is_over, first, last, lamp: ti.template(), numbers:
 
 
 @ti.kernel
-def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), lamp: _table(ti.f32, ndim=3),
-                is_over: ti.i32, place: _table(ti.i32, ndim=1), shown: _table(ti.f32, ndim=2),
-                is_plane: _table(ti.u8, ndim=1), colour: _table(ti.u8, ndim=2), solid: _table(ti.i32, ndim=1),
-                numbers: _table(ti.f32, ndim=1), counts: _table(ti.i32, ndim=1), solids: _table(ti.f32, ndim=2),
-                names: _table(ti.i32, ndim=2), nodes: _table(ti.f32, ndim=2), links: _table(ti.i32, ndim=2),
-                triangles: _table(ti.f32, ndim=2), tile_start: _table(ti.i32, ndim=1),
-                tile_solid: _table(ti.i32, ndim=1), light_start: _table(ti.i32, ndim=1),
-                light_solid: _table(ti.i32, ndim=1)):
+def draw_pixels(
+    pixels: _table(ti.i32, ndim=1),
+    offsets: _table(ti.f32, ndim=2),
+    lamp: _table(ti.f32, ndim=3),
+    is_over: ti.i32,
+    place: _table(ti.i32, ndim=1),
+    shown: _table(ti.f32, ndim=2),
+    is_plane: _table(ti.u8, ndim=1),
+    colour: _table(ti.u8, ndim=2),
+    solid: _table(ti.i32, ndim=1),
+    numbers: _table(ti.f32, ndim=1),
+    counts: _table(ti.i32, ndim=1),
+    solids: _table(ti.f32, ndim=2),
+    names: _table(ti.i32, ndim=2),
+    nodes: _table(ti.f32, ndim=2),
+    links: _table(ti.i32, ndim=2),
+    triangles: _table(ti.f32, ndim=2),
+    tile_start: _table(ti.i32, ndim=1),
+    tile_solid: _table(ti.i32, ndim=1),
+    light_start: _table(ti.i32, ndim=1),
+    light_solid: _table(ti.i32, ndim=1),
+):
     """Mean colour of some pixels over the rays of a pattern, and what they show if that is a single ray.
 
     Reads: pixels (n,), numbers in the part of the picture, row by row; offsets (rays, 2), within the pixel; lamp
@@ -111,11 +179,30 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
         total, is_same = vec3(0.0), is_over == 1
         for k in range(offsets.shape[0]):
             px, py = ti.cast(x, ti.f32) + offsets[k, 0], ti.cast(y, ti.f32) + offsets[k, 1]
-            d = (vec3_at(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
-                 + (0.5 * counts[1] - py) * vec3_at(numbers, lit.UP)).normalized()
+            d = (
+                vec3_at(numbers, lit.FORWARD)
+                + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
+                + (0.5 * counts[1] - py) * vec3_at(numbers, lit.UP)
+            ).normalized()
             light, left, first_met, is_ray_same = _light_of_ray(
-                eye, d, k, is_over, first, last, lamp, numbers, counts, light_start, light_solid, tile_solid, solids, names,
-                nodes, links, triangles)  # fmt: skip
+                eye,
+                d,
+                k,
+                is_over,
+                first,
+                last,
+                lamp,
+                numbers,
+                counts,
+                light_start,
+                light_solid,
+                tile_solid,
+                solids,
+                names,
+                nodes,
+                links,
+                triangles,
+            )
             is_same = is_same and is_ray_same
             total += light + left * background(py / counts[1], numbers)
             if offsets.shape[0] == 1:

@@ -86,8 +86,9 @@ def _outlines(points: Array, margin: Array) -> _Outlines:
     across = np.stack((-np.sin(turn), np.cos(turn)), axis=-1)
     along = np.einsum("nki,ni->nk", points, across)
     low, high, wider = along.min(axis=1), along.max(axis=1), (np.abs(across) * margin).sum(axis=1)
-    return _Outlines(points.min(axis=1) - margin, points.max(axis=1) + margin, across, 0.5 * (low + high),
-                     0.5 * (high - low) + wider)  # fmt: skip
+    return _Outlines(
+        points.min(axis=1) - margin, points.max(axis=1) + margin, across, 0.5 * (low + high), 0.5 * (high - low) + wider
+    )
 
 
 def _seen(camera: Camera, corners: Array) -> _Outlines:
@@ -97,8 +98,12 @@ def _seen(camera: Camera, corners: Array) -> _Outlines:
     behind, whole = (depth <= _NEAR).all(axis=1), (depth <= _NEAR).any(axis=1)
     found = _outlines(shown[..., :2] / TILE, np.full((len(corners), 2), 1.0 / TILE))
     high = np.where(whole[:, None], _count(camera), found.high)
-    return replace(found, low=np.where(whole[:, None], 0.0, found.low), high=np.where(behind[:, None], -1.0, high),
-                   half=np.where(whole, np.inf, found.half))  # fmt: skip
+    return replace(
+        found,
+        low=np.where(whole[:, None], 0.0, found.low),
+        high=np.where(behind[:, None], -1.0, high),
+        half=np.where(whole, np.inf, found.half),
+    )
 
 
 def _count(camera: Camera) -> Array:

@@ -63,8 +63,9 @@ def hierarchy_of(vertices: Array, faces: Array) -> Hierarchy:
     link = np.array(links, np.int32)
     link[:, 0] = end
     normals = corner_normals(corner)
-    rows = np.concatenate((corner[:, 0], corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0],
-                           normals.reshape(-1, 9)), axis=1)  # fmt: skip
+    rows = np.concatenate(
+        (corner[:, 0], corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0], normals.reshape(-1, 9)), axis=1
+    )
     return Hierarchy(np.array(boxes, np.float32), link, np.ascontiguousarray(rows[order], np.float32))
 
 
@@ -133,11 +134,13 @@ def meshes_of(parts: list[tuple[Array, Array]]) -> Meshes:
     first = np.cumsum([0, *(len(tree.triangle) for tree in trees)])
     links = [tree.link + np.array((node, face, 0)) for tree, node, face in zip(trees, start, first, strict=False)]
     return Meshes(
-        centre=np.array(centres).reshape(-1, 3), half=np.array(halves), start=start.astype(np.int32),
+        centre=np.array(centres).reshape(-1, 3),
+        half=np.array(halves),
+        start=start.astype(np.int32),
         nodes=_one_row(np.concatenate([tree.box for tree in trees])),
         links=_one_row(np.concatenate(links).astype(np.int32)),
         triangles=_one_row(np.concatenate([tree.triangle for tree in trees])),
-    )  # fmt: skip
+    )
 
 
 def _one_row(table: Array) -> Array:

@@ -7,8 +7,9 @@ from simcli.kernels.rows.bounded_laws import AT_LOWER, AT_UPPER, FREE, STUCK, La
 
 
 @ti.func
-def choose_linear_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(),
-                        may: ti.template()):
+def choose_linear_piece(
+    law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(), may: ti.template()
+):
     """Choose the linear piece of law k on which v - delta lambda(v) = aim, unless the one that is chosen gives that speed.
 
     Args:

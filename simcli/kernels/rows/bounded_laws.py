@@ -73,8 +73,11 @@ class Laws:
         self.n = table.n
         self.items = items = arena.records(self.n)
         self.dof, self.row = items.ints(table.dof), items.ints(table.row)
-        self.unknown = items.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
-                                           tables.unknown_of_dof[table.dof] if table.n else table.dof))
+        self.unknown = items.ints(
+            np.where(
+                table.row >= 0, tables.n_tree_dofs + table.row, tables.unknown_of_dof[table.dof] if table.n else table.dof
+            )
+        )
         drives = (table.dof >= 0) & (model.dofs.drive_mode[table.dof] != DriveMode.NONE) if table.n else table.dof
         on_loop = table.row >= 0
         form = np.where(on_loop, np.append(constraints.rows.form, -1)[table.row], -1)  # of the rows
@@ -98,8 +101,22 @@ class Laws:
         self.friction, self.velocity_limit = items.column(table.friction), items.column(table.velocity_limit)
         self.effort_limit = items.column(table.effort_limit)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
-        graph = ("share", "coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low",
-                 "high", "drive_now", "rest_now")
+        graph = (
+            "share",
+            "coordinate",
+            "rate",
+            "shift",
+            "lag",
+            "delta",
+            "drive",
+            "drive_gain",
+            "rest",
+            "rest_gain",
+            "low",
+            "high",
+            "drive_now",
+            "rest_now",
+        )
         speeds = ("held", "ended")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *speeds, *graph, *search):
@@ -255,8 +272,19 @@ def elastic_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: 
 
 
 @ti.func
-def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
-              moved: ti.template(), gained: ti.template(), b: ti.template(), h: ti.template(), g: ti.template()):
+def state_law(
+    law: ti.template(),
+    fo: ti.template(),
+    w: ti.i32,
+    k: ti.i32,
+    x: ti.template(),
+    v: ti.template(),
+    moved: ti.template(),
+    gained: ti.template(),
+    b: ti.template(),
+    h: ti.template(),
+    g: ti.template(),
+):
     """Put the graph of law k over the velocity that its acceleration, shift included, gives in a step.
 
     Args:
@@ -295,8 +323,17 @@ def bound_speed(gap, h, sign):
 
 
 @ti.func
-def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end: ti.template(), mid: ti.template(),
-                g: ti.template(), ahead: ti.template(), now: ti.template()):
+def split_power(
+    law: ti.template(),
+    fo: ti.template(),
+    w: ti.i32,
+    k: ti.i32,
+    end: ti.template(),
+    mid: ti.template(),
+    g: ti.template(),
+    ahead: ti.template(),
+    now: ti.template(),
+):
     """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
 
         what neither the drive nor springs and soft limits give, friction, dampers and the bound take from the motion

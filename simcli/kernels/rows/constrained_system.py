@@ -118,8 +118,16 @@ class System:
         """Free everything."""
         self.rows.clear()
         self.laws.clear()
-        for array, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0),
-                             (self.gain, 0.0), (self.acceleration, 0.0), (self.force, 0.0), (self.softness, self.least)):
+        for array, value in (
+            (self.free, 1.0),
+            (self.goal, 0.0),
+            (self.multiplier, 0.0),
+            (self.effort, 0.0),
+            (self.gain, 0.0),
+            (self.acceleration, 0.0),
+            (self.force, 0.0),
+            (self.softness, self.least),
+        ):
             array.write(np.full((1, array.n_items, 1), value))
 
 

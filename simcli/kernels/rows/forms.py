@@ -143,8 +143,15 @@ def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):
     return nearest_turn(atan2(d.cross(across_a).dot(across_b), across_a.dot(across_b)), near)
 
 
-def successive_turn(n: int, k, near, frames: tuple[Mat3, Mat3], axes: tuple[Vec3, Vec3, Vec3],
-                    spins: tuple[Vec3, Vec3], alphas: tuple[Vec3, Vec3]):
+def successive_turn(
+    n: int,
+    k,
+    near,
+    frames: tuple[Mat3, Mat3],
+    axes: tuple[Vec3, Vec3, Vec3],
+    spins: tuple[Vec3, Vec3],
+    alphas: tuple[Vec3, Vec3],
+):
     """Angle k of n successive turns, its rate, its acceleration at qdd = 0, and the couple of a unit effort along it.
 
     Args:
@@ -184,14 +191,18 @@ def _three_turns(F_a: Mat3, F_b: Mat3, axes: tuple[Vec3, Vec3, Vec3]):
     first, third, last = F_a * axes[0], F_b * axes[0].cross(axes[1]), F_b * axes[2]
     middle = third.cross(first)
     length = local(ti.sqrt(middle.dot(middle)))
-    angles = [angle_about(first, first.cross(F_a * axes[1]), third), atan2(first.dot(third), length),
-              angle_about(last, first, F_b * axes[0])]  # fmt: skip
+    angles = [
+        angle_about(first, first.cross(F_a * axes[1]), third),
+        atan2(first.dot(third), length),
+        angle_about(last, first, F_b * axes[0]),
+    ]
     return [first, middle * (1.0 / length), last], [local(x) for x in angles]
 
 
 @ti.func
-def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
-                     count: ti.template()):
+def successive_angle(
+    r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(), count: ti.template()
+):
     """Row n of pair k, one of `count` successive turns.
 
     Reads:  r columns
@@ -201,7 +212,8 @@ def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.te
     none = Vec3(zero, zero, zero)
     axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
     frames = (a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k))
-    angle, rate, bias, couple = successive_turn(count, zero + r.constant.load(w, n), r.angle.load(w, n), frames, axes,
-                                                (a[1], b[1]), (a[2], b[2]))
+    angle, rate, bias, couple = successive_turn(
+        count, zero + r.constant.load(w, n), r.angle.load(w, n), frames, axes, (a[1], b[1]), (a[2], b[2])
+    )
     r.angle.store(w, n, angle)
     return angle, rate, bias, couple

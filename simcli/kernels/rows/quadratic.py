@@ -54,8 +54,20 @@ class Polynomials:
             setattr(self, name, arena.ints(getattr(rows, name)))
         self.is_hard = polynomials.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
         self.has_soft = not rows.is_hard.all()
-        for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
-                     "entry_start", "entry_at", "curved", "term_start", "term_at"):
+        for name in (
+            "form_start",
+            "form_at",
+            "linear_start",
+            "linear_at",
+            "product_start",
+            "product_i",
+            "product_j",
+            "entry_start",
+            "entry_at",
+            "curved",
+            "term_start",
+            "term_at",
+        ):
             setattr(self, name, arena.ints(getattr(rows, name)))
         for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
             setattr(self, name, tables.column(getattr(rows, name)))

@@ -55,9 +55,10 @@ class PairedFrames:
         numbers = arena.records(NUMBERS * self.n)
         self.number, self.rate, self.force = numbers.arrays(3)
         self.pull, self.bend = arena.array(len(rows.site)), arena.array(ENTRIES * self.n)
-        pairs = [[(a, b) for a in range(*ends) for b in range(ends[0], a + 1)
-                  if not prescribed[rows.site[[a, b]]].any()]
-                 for ends in zip(rows.site_start[:-1], rows.site_start[1:], strict=True)]  # fmt: skip
+        pairs = [
+            [(a, b) for a in range(*ends) for b in range(ends[0], a + 1) if not prescribed[rows.site[[a, b]]].any()]
+            for ends in zip(rows.site_start[:-1], rows.site_start[1:], strict=True)
+        ]
         self.couple_start = arena.ints(np.cumsum([0, *map(len, pairs)]))
         a, b = np.array([pair for some in pairs for pair in some], int).reshape(-1, 2).T
         self.couple_a, self.couple_b = arena.ints(a), arena.ints(b)

@@ -210,8 +210,9 @@ def measure_gap(r: ti.template(), w: ti.i32, n: ti.i32, gap: ti.template(), a: t
 
 
 @ti.func
-def measure_turn(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
-                 moved: ti.template()):
+def measure_turn(
+    r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(), moved: ti.template()
+):
     """Residual, rate, bias and couple of a row that sees how B is turned from A; else those of the gap, and none.
 
     Args:
@@ -231,15 +232,17 @@ def measure_turn(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.templa
     constant = zero + r.constant.load(w, n)
     if ti.static(r.has_dot):
         if form == _DOT:
-            residual, rate, bias, couple = product_of_directions(a[0] * r.on_a.load(w, n), a, b[0] * r.on_b.load(w, n), b,
-                                                                 constant)
+            residual, rate, bias, couple = product_of_directions(
+                a[0] * r.on_a.load(w, n), a, b[0] * r.on_b.load(w, n), b, constant
+            )
     if ti.static(r.has_turn):
         if form == _TURN or form == PITCH:
             residual, rate, bias, couple = add_angle(r, w, n, a, b, residual, rate, bias)
     if ti.static(r.has_spin):
         if form == SPIN:
-            residual, rate, bias, couple = component_of_log(a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k), a, b,
-                                                            none + r.on_a.load(w, n))
+            residual, rate, bias, couple = component_of_log(
+                a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k), a, b, none + r.on_a.load(w, n)
+            )
     if ti.static(r.has_roll):
         if form == ROLL:
             couple = a[0] * (r.frame_a.load(w, k) * r.on_a.load(w, n))
@@ -252,8 +255,16 @@ def measure_turn(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.templa
 
 
 @ti.func
-def add_angle(r: ti.template(), w: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(), residual: ti.template(),
-              rate: ti.template(), bias: ti.template()):
+def add_angle(
+    r: ti.template(),
+    w: ti.i32,
+    n: ti.i32,
+    a: ti.template(),
+    b: ti.template(),
+    residual: ti.template(),
+    rate: ti.template(),
+    bias: ti.template(),
+):
     """A row with the angle from A to B about a direction of A: weight 1, or of a screw -p.
 
     Returns:

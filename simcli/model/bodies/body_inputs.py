@@ -100,8 +100,19 @@ class ShapeReader:
             size = self.worlds.numbers(lambda s: (*get(s).size[:2], 0.0), (3,))
             heights = self._terrain(get, path)
         margin = self.worlds.numbers(lambda s: get(s).margin)
-        row = (name, int(kind), body, size, margin, pose, shape.collide, vertices, faces, heights,
-               getattr(shape, "convex", True))  # fmt: skip
+        row = (
+            name,
+            int(kind),
+            body,
+            size,
+            margin,
+            pose,
+            shape.collide,
+            vertices,
+            faces,
+            heights,
+            getattr(shape, "convex", True),
+        )
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
         return None if solid is None else solid.placed(pose)
@@ -269,9 +280,17 @@ def body_input(worlds: Worlds, name: str, index: int, reader: ShapeReader, writt
     natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
-    return BodyInput(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors,
-                    compliance=written.compliance[index], volume=volume,
-                    gravity_compensation=written.gravity_compensation[index])  # fmt: skip
+    return BodyInput(
+        name,
+        mass,
+        com,
+        inertia,
+        kinematic=body.kinematic,
+        n_vectors=vectors,
+        compliance=written.compliance[index],
+        volume=volume,
+        gravity_compensation=written.gravity_compensation[index],
+    )
 
 
 def _refuse_infinite(worlds: Worlds, parts: list[BodyInput]) -> None:
@@ -312,8 +331,11 @@ def read_points(worlds: Worlds) -> Points:
         The table.
     """
     bodies = worlds.first.bodies
-    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items())
-            for point in (body.places if body.frames else body.points)]  # fmt: skip
+    keys = [
+        (b, name, point)
+        for b, (name, body) in enumerate(bodies.items())
+        for point in (body.places if body.frames else body.points)
+    ]
     positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].places[p], (3,)) for _, n, p in keys]
     return Points(
         name=tuple(f"{name}/{point}" for _, name, point in keys),

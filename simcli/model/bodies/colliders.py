@@ -94,16 +94,26 @@ def colliders(model: Model, wanted: Array | None = None, inflated: bool = True) 
     faces = [face for hull in hulls for face in hull["face"]]
     heights = [np.asarray(grid, float) for grid in shapes.heights] or [np.zeros((0, 0))] * len(shapes.name)
     return Colliders(
-        kind=np.array(shapes.kind), link=links_of(model, shapes.body),
-        rotation=np.matmul(body_rotations(model, shapes.body), R), position=link_points(model, shapes.body, at),
-        half=half, radius=radius, bare=bare_radius(shapes), skin=skin, bound=_bound(shapes.kind, half),
-        corner_start=_offsets(hull["corner"] for hull in hulls), corner=tables["corner"],
-        face_start=_offsets(hull["face"] for hull in hulls), face_normal=tables["normal"],
-        ring_start=_offsets(faces), ring=np.concatenate([np.zeros(0, int), *faces]),
-        columns=np.array([grid.shape[1] for grid in heights]), rows=np.array([grid.shape[0] for grid in heights]),
+        kind=np.array(shapes.kind),
+        link=links_of(model, shapes.body),
+        rotation=np.matmul(body_rotations(model, shapes.body), R),
+        position=link_points(model, shapes.body, at),
+        half=half,
+        radius=radius,
+        bare=bare_radius(shapes),
+        skin=skin,
+        bound=_bound(shapes.kind, half),
+        corner_start=_offsets(hull["corner"] for hull in hulls),
+        corner=tables["corner"],
+        face_start=_offsets(hull["face"] for hull in hulls),
+        face_normal=tables["normal"],
+        ring_start=_offsets(faces),
+        ring=np.concatenate([np.zeros(0, int), *faces]),
+        columns=np.array([grid.shape[1] for grid in heights]),
+        rows=np.array([grid.shape[0] for grid in heights]),
         height_start=_offsets(grid.ravel() for grid in heights)[:-1],
         height=np.concatenate([np.zeros(0), *(grid.ravel() for grid in heights)]),
-    )  # fmt: skip
+    )
 
 
 def _offsets(parts) -> Array:

@@ -95,8 +95,9 @@ def _combined(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, A
         rule = "restitution" if key == "restitution" else "friction"
         rank = np.array([_RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
         strongest = np.maximum(rank[a], rank[b])
-        columns[key] = np.select([strongest == k for k in range(len(_RANK))],
-                                 [RULES[name](value[:, a], value[:, b]) for name in _RANK])  # fmt: skip
+        columns[key] = np.select(
+            [strongest == k for k in range(len(_RANK))], [RULES[name](value[:, a], value[:, b]) for name in _RANK]
+        )
     return columns
 
 
@@ -105,8 +106,12 @@ def _refuse_two_rebounds(worlds: Worlds, labels: Labels, a: Array, b: Array, col
     for k in np.flatnonzero(((columns["compliance"] > 0) & (columns["restitution"] > 0)).any(axis=0))[:1]:
         names = f"`{labels[a[k]][0]}` and `{labels[b[k]][0]}`"
         message = f"contact of {names} is compliant and has restitution, but a compliant contact rebounds by itself"
-        worlds.fault("SC669", written_shape(worlds.first, *labels[a[k]])[1], message,
-                     "write restitution: 0 or compliance: 0 for the pair, in `contact.pairs`, or in both materials")
+        worlds.fault(
+            "SC669",
+            written_shape(worlds.first, *labels[a[k]])[1],
+            message,
+            "write restitution: 0 or compliance: 0 for the pair, in `contact.pairs`, or in both materials",
+        )
 
 
 def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
@@ -145,13 +150,15 @@ def is_pair_read(scene: SceneSpec, labels: Labels, a: Array, b: Array, index: in
     return _is_left(scene, labels, a, b, named_pairs(labels, pair, a, b), pair, key, index + 1)
 
 
-def _is_left(scene: SceneSpec, labels: Labels, a: Array, b: Array, mine: Array, of: MaterialSpec | PairSpec, key: str,
-             first: int) -> bool:  # fmt: skip
+def _is_left(
+    scene: SceneSpec, labels: Labels, a: Array, b: Array, mine: Array, of: MaterialSpec | PairSpec, key: str, first: int
+) -> bool:
     """Whether some combinations have a number, or one that is like it, that no entry from the first one on says."""
     keys = (key, *(one for one in OF_SLIDING if key == "friction" and getattr(of, one) is None))
     later = [(pair, named_pairs(labels, pair, a, b)) for pair in scene.contact.pairs[first:]]
-    return any((mine & ~np.any([hit for pair, hit in later if _says(pair, one)] or [mine & False], axis=0)).any()
-               for one in keys)  # fmt: skip
+    return any(
+        (mine & ~np.any([hit for pair, hit in later if _says(pair, one)] or [mine & False], axis=0)).any() for one in keys
+    )
 
 
 def _says(pair: PairSpec, key: str) -> bool:

@@ -21,8 +21,17 @@ from simcli.spec.lookup.parting import Parting, parting
 from simcli.spec.schema.shape import may_touch
 
 # A pair's shapes stand in this order, so that each combination has one routine.
-PAIR_ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
-         ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
+PAIR_ORDER = (
+    ShapeKind.PLANE,
+    ShapeKind.HEIGHTFIELD,
+    ShapeKind.BOX,
+    ShapeKind.CYLINDER,
+    ShapeKind.CONE,
+    ShapeKind.MESH,
+    ShapeKind.ELLIPSOID,
+    ShapeKind.CAPSULE,
+    ShapeKind.SPHERE,
+)
 SINGLE = (ShapeKind.SPHERE, ShapeKind.ELLIPSOID)  # touch a convex shape in one point
 RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
 # On a rim the lowest point comes on top, and somewhere else in each step.
@@ -67,13 +76,25 @@ def read_contacts(worlds: Worlds, shapes: Shapes) -> Contacts | None:
     auto = min(int((points * count[g, h]).sum()), _SPARE + PER_SHAPE * len(touching))
     numbers = read_numbers(worlds, members, groups.first, g, h)
     start = np.searchsorted(apart[:, 0], np.arange(len(labels) + 1))
-    whole = {"group": group, "owner": shapes.body, "rank": np.argsort(PAIR_ORDER)[shapes.kind], "apart_start": start,
-             "apart": apart[:, 1], "combination": combination}  # fmt: skip
+    whole = {
+        "group": group,
+        "owner": shapes.body,
+        "rank": np.argsort(PAIR_ORDER)[shapes.kind],
+        "apart_start": start,
+        "apart": apart[:, 1],
+        "combination": combination,
+    }
     whole = {name: np.array(column, np.int32) for name, column in whole.items()}
     still = (groups.of >= 0) & groups.still[groups.of]
     enabled = acts & ~_resting(worlds, members, groups, always, g, h) if always != ever else np.full(len(g), acts)
-    return Contacts(**whole, still=still, points=points, **numbers, enabled=enabled.astype(float)[None],
-                    capacity=worlds.first.contact.capacity or auto)  # fmt: skip
+    return Contacts(
+        **whole,
+        still=still,
+        points=points,
+        **numbers,
+        enabled=enabled.astype(float)[None],
+        capacity=worlds.first.contact.capacity or auto,
+    )
 
 
 def idle_shapes(model: Model) -> list[int]:

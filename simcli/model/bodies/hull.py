@@ -74,8 +74,9 @@ def _polygons(points: Array, surface: "_Surface") -> tuple[list[Array], list[Arr
             lies_in = _Plane(points, points[triangles[t, 0]], normals[t], tolerance)
             part = surface.spread(names[t], partial(_lies_in, surface, free, lies_in))
         free -= part
-        rings.append(np.unique([corner for face in part for corner in surface.faces[face]]) if len(part) > 1
-                     else triangles[t])  # fmt: skip
+        rings.append(
+            np.unique([corner for face in part for corner in surface.faces[face]]) if len(part) > 1 else triangles[t]
+        )
         outward.append(normals[t])
     return rings, outward
 
@@ -83,8 +84,9 @@ def _polygons(points: Array, surface: "_Surface") -> tuple[list[Array], list[Arr
 def _have_flat_neighbours(points: Array, surface: "_Surface", normals: Array, tolerance: float) -> Array:
     """Whether a triangle beside each one lies in its plane, (m,) bool."""
     faces = surface.faces
-    beside = np.array([[faces[surface.beside[j, i]] for i, j in pairwise((*corners, corners[0]))]
-                       for corners in faces.values()])  # fmt: skip
+    beside = np.array(
+        [[faces[surface.beside[j, i]] for i, j in pairwise((*corners, corners[0]))] for corners in faces.values()]
+    )
     origin = points[np.array([corners[0] for corners in faces.values()])]
     level = np.einsum("fskx,fx->fsk", points[beside] - origin[:, None, None], normals)
     return (np.abs(level) <= 2.0 * tolerance).all(axis=2).any(axis=1)  # a bound: sums are rounded in another order
@@ -196,8 +198,12 @@ class _Surface:
         """Put the furthest point above a face on the hull: faces that see it make room for a cone from their rim."""
         apex = int(self.outside[face][0])
         seen = self.spread(face, lambda other: self.is_above(apex, other))
-        rim = sorted(edge for one in seen for edge in pairwise((*self.faces[one], self.faces[one][0]))
-                     if self.beside[edge[::-1]] not in seen)  # fmt: skip
+        rim = sorted(
+            edge
+            for one in seen
+            for edge in pairwise((*self.faces[one], self.faces[one][0]))
+            if self.beside[edge[::-1]] not in seen
+        )
         orphans = np.concatenate([self.outside.pop(one, np.zeros(0, int)) for one in sorted(seen)])
         for one in seen:
             self.remove(one)

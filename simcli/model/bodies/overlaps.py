@@ -118,8 +118,10 @@ def _links(model: Model) -> tuple[Array, Array]:
     """Poses of the links where the run begins, the last one the world: R [1], (L + 1, W|1, 3, 3), o [m], (L + 1, W|1, 3)."""
     R, o = link_poses(model.links, model.joint_q)
     lead = R.shape[1] if len(R) else 1
-    return (np.concatenate([R.reshape(-1, lead, 3, 3), np.broadcast_to(np.eye(3), (1, lead, 3, 3))]),
-            np.concatenate([o.reshape(-1, lead, 3), np.zeros((1, lead, 3))]))  # fmt: skip
+    return (
+        np.concatenate([R.reshape(-1, lead, 3, 3), np.broadcast_to(np.eye(3), (1, lead, 3, 3))]),
+        np.concatenate([o.reshape(-1, lead, 3), np.zeros((1, lead, 3))]),
+    )
 
 
 def _solids(model: Model, wanted: Array) -> _Solids:
@@ -127,8 +129,12 @@ def _solids(model: Model, wanted: Array) -> _Solids:
     R, o = _links(model)
     R, o = np.moveaxis(R[host.link], 0, 1), np.moveaxis(o[host.link], 0, 1)
     turn = np.matmul(R, host.rotation)
-    reach = np.minimum(np.einsum("wsij,wsj->wsi", np.abs(turn), np.broadcast_to(host.half, turn.shape[:-1])),
-                       host.bound[..., None]) + host.skin[..., None]  # fmt: skip
+    reach = (
+        np.minimum(
+            np.einsum("wsij,wsj->wsi", np.abs(turn), np.broadcast_to(host.half, turn.shape[:-1])), host.bound[..., None]
+        )
+        + host.skin[..., None]
+    )
     return _Solids(host, turn, o + rot.turn(R, host.position), reach)
 
 
@@ -260,11 +266,16 @@ def _prisms(terrain: _Body, other: _Body) -> Iterator[_Body]:
     for j in range(begin[1], end[1]):
         for i in range(begin[0], end[0]):
             for steps in (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1))):
-                top = np.array([((i + di) * size[0] - scale[0], (j + dj) * size[1] - scale[1], heights[j + dj, i + di])
-                                for di, dj in steps])  # fmt: skip
+                top = np.array(
+                    [
+                        ((i + di) * size[0] - scale[0], (j + dj) * size[1] - scale[1], heights[j + dj, i + di])
+                        for di, dj in steps
+                    ]
+                )
                 if top[:, 2].max() > low[2]:
-                    yield _Body(host, s, terrain.w, terrain.R, terrain.x,
-                                np.concatenate((top, top - (0.0, 0.0, 2.0 * scale[2]))))  # fmt: skip
+                    yield _Body(
+                        host, s, terrain.w, terrain.R, terrain.x, np.concatenate((top, top - (0.0, 0.0, 2.0 * scale[2])))
+                    )
 
 
 def _prism_depth(prism: _Body, other: _Body, least: float) -> float:

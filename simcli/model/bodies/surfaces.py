@@ -98,18 +98,24 @@ def surfaces(model: Model, segments: int) -> Surfaces:
     core = np.array([_core(kind, shapes.size, s) for s, kind in enumerate(shapes.kind)])
     half_space = (shapes.kind == ShapeKind.PLANE)[:, None]
     return Surfaces(
-        core=core, link=links_of(model, shapes.body), bare=bare_radius(shapes), radius=bare_radius(shapes) + shapes.margin,
-        vertex_start=vertex_start, vertex=link_points(model, np.repeat(shapes.body, size), at),
+        core=core,
+        link=links_of(model, shapes.body),
+        bare=bare_radius(shapes),
+        radius=bare_radius(shapes) + shapes.margin,
+        vertex_start=vertex_start,
+        vertex=link_points(model, np.repeat(shapes.body, size), at),
         edge_start=_offsets([len(skin.edge) for skin in skins]),
         edge=np.concatenate([skin.edge + first for skin, first in zip(skins, vertex_start[:-1], strict=True)]),
         face_start=face_start,
-        face=np.concatenate([skin.face[order] + first for skin, order, first in zip(
-            skins, orders, vertex_start[:-1], strict=True)]),
-        flat=np.concatenate([flat[order] + first for flat, order, first in zip(
-            flats, orders, face_start[:-1], strict=True)]),
+        face=np.concatenate(
+            [skin.face[order] + first for skin, order, first in zip(skins, orders, vertex_start[:-1], strict=True)]
+        ),
+        flat=np.concatenate(
+            [flat[order] + first for flat, order, first in zip(flats, orders, face_start[:-1], strict=True)]
+        ),
         normal=np.where(half_space, rot.quat_to_matrix(shapes.pose[..., 3:])[..., 2], 0.0),
         deviation=np.array([skin.deviation for skin in skins]),
-    )  # fmt: skip
+    )
 
 
 def _offsets(counts: list[int]) -> Array:
@@ -247,8 +253,12 @@ def terrain_triangles(heights: Array, size: Array) -> tuple[Array, Array]:
     up = np.broadcast_to(np.ravel(heights)[:, None], (*size.shape[:-2], rows * columns, 1))
     vertex = np.concatenate((flat * size[..., :2], up), axis=-1)
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    face = np.concatenate([np.stack((corner, corner + 1, corner + columns + 1), axis=-1),
-                           np.stack((corner, corner + columns + 1, corner + columns), axis=-1)])  # fmt: skip
+    face = np.concatenate(
+        [
+            np.stack((corner, corner + 1, corner + columns + 1), axis=-1),
+            np.stack((corner, corner + columns + 1, corner + columns), axis=-1),
+        ]
+    )
     return vertex, face
 
 
@@ -286,8 +296,11 @@ def _reach(host: Surfaces, contacts: Contacts, pairs: Pairs) -> Array:
 def _below(host: Surfaces, vertex: Array, a: int, b: int, reach: Array) -> list[int]:
     """Worlds in which shape b is as near to the half space a as they touch."""
     origin = vertex[:, host.vertex_start[a]]
-    height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],
-                       np.broadcast_to(host.normal[:, a], origin.shape))  # fmt: skip
+    height = np.einsum(
+        "wvk,wk->wv",
+        vertex[:, part(host.vertex_start, b)] - origin[:, None],
+        np.broadcast_to(host.normal[:, a], origin.shape),
+    )
     return np.flatnonzero(height.min(axis=1) <= reach).tolist()
 
 

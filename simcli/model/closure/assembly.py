@@ -71,8 +71,15 @@ def assembled(problem: LoopProblem) -> Assembled:
     wishes = Wishes.of(problem)
     closer = Closer(problem, wishes.drawn)
     shape = (problem.lead, len(closer.groups))
-    found = Assembled(Configuration(problem.q, problem.angle).copy(), np.zeros(shape, int), np.zeros(problem.qd.shape, bool),
-                      np.zeros(shape, int), closer, problem.qd.copy(), *np.zeros((2, *problem.acts.shape)))  # fmt: skip
+    found = Assembled(
+        Configuration(problem.q, problem.angle).copy(),
+        np.zeros(shape, int),
+        np.zeros(problem.qd.shape, bool),
+        np.zeros(shape, int),
+        closer,
+        problem.qd.copy(),
+        *np.zeros((2, *problem.acts.shape)),
+    )
     for worlds in problem.portions():
         part = closer.of_worlds(worlds)
         own, here = part.problem, _assemble(found, worlds, part, wishes.of_worlds(worlds, problem.lead))

@@ -73,8 +73,10 @@ def forks_of(problem: LoopProblem, done: Assembled) -> list[Fork]:
         names = ", ".join(f"`{model.joints.name[j]}`" for j in dict.fromkeys(held))
         count = len(worlds) * (model.n_worlds // problem.lead)
         for world in worlds.tolist():
-            text = (f"two or more branches of the loop of joint `{model.joints.name[closing]}` meet at its authored poses, "
-                    f"and {names} alone does not choose between them: one was taken")  # fmt: skip
+            text = (
+                f"two or more branches of the loop of joint `{model.joints.name[closing]}` meet at its authored poses, "
+                f"and {names} alone does not choose between them: one was taken"
+            )
             found.append(Fork(closing, world, count, text + _where(model, world, count)))
     return found
 
@@ -100,18 +102,24 @@ def _reason(problem: LoopProblem, done: Assembled, joint: int, world: int) -> tu
     model, group = problem.model, done.closer.group_of_dof[problem.model.joints.qd_start[joint]]
     why = done.why[world, group]
     if why == Why.LIMITED:
-        return ("because a limit excludes the branch of its authored poses",
-                "author the other branch, or write a coordinate that chooses it")  # fmt: skip
+        return (
+            "because a limit excludes the branch of its authored poses",
+            "author the other branch, or write a coordinate that chooses it",
+        )
     if why == Why.OUT_OF_REACH:
-        return ("because no path was found on which its loop closes with the written values",
-                "write a value that the loop reaches; from the authored poses it reaches the start of this run")  # fmt: skip
+        return (
+            "because no path was found on which its loop closes with the written values",
+            "write a value that the loop reaches; from the authored poses it reaches the start of this run",
+        )
     held = np.flatnonzero(done.held[world] & (done.closer.group_of_dof == group) & model.dofs.q_given)
     names = list(dict.fromkeys(f"`{model.joints.name[model.dofs.joint[d]]}`" for d in held))
     if not names:
         return "because its loop leaves it no degree of freedom", "leave it out"
     shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
-    return (f"because its loop has no degree of freedom beside {shown}, which {'is' if len(names) == 1 else 'are'} held",
-            "write the coordinates of fewer joints of the loop, as many as it has degrees of freedom")  # fmt: skip
+    return (
+        f"because its loop has no degree of freedom beside {shown}, which {'is' if len(names) == 1 else 'are'} held",
+        "write the coordinates of fewer joints of the loop, as many as it has degrees of freedom",
+    )
 
 
 def move_text(model: Model, move: Move) -> str:
@@ -196,8 +204,12 @@ def begins_anywhere(model: Model) -> bool:
 def has_rows(model: Model) -> bool:
     """True if something closes a loop, gears joints, or keeps a length."""
     joints = model.joints
-    return bool((~joints.is_tree & (joints.kind != JointKind.CABLE)).any() or len(model.mimics.follower)
-                or len(model.holds.name) or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
+    return bool(
+        (~joints.is_tree & (joints.kind != JointKind.CABLE)).any()
+        or len(model.mimics.follower)
+        or len(model.holds.name)
+        or (joints.kind == JointKind.DISTANCE).any()
+    )
 
 
 def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:
@@ -215,8 +227,9 @@ def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Se
     if len({lack.world for lack in lacks}) == model.n_worlds:
         first = lacks[0].world
         which = f" (world {first if numbers is None else numbers[first]})" if model.n_worlds > 1 else ""
-        raise SceneError([Fault(one.code, one.text + which, where(one.path), one.hint) for one in lacks
-                          if one.world == first])  # fmt: skip
+        raise SceneError(
+            [Fault(one.code, one.text + which, where(one.path), one.hint) for one in lacks if one.world == first]
+        )
 
 
 def _with_start(model: Model, mechanism: LoopProblem, before: Array) -> Model:
@@ -310,8 +323,12 @@ def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
     for one in outside(mechanism):
         if one.world not in causes:
             causes[one.world] = beyond_reach(model, one.world)
-            found += [Lack("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
-                      for cause in causes[one.world] for world in _worlds_of(mechanism, one.world) if world not in known]
+            found += [
+                Lack("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
+                for cause in causes[one.world]
+                for world in _worlds_of(mechanism, one.world)
+                if world not in known
+            ]
         if any(one.joint in cause.joints for cause in causes[one.world]):
             continue
         found += [_outside_limit(model, one, world) for world in _worlds_of(mechanism, one.world) if world not in known]
@@ -321,8 +338,9 @@ def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
 def _outside_limit(model: Model, one: Outside, world: int) -> Lack:
     """A joint that begins outside its limit; of one that follows another, the other is to begin elsewhere."""
     name, unit = model.joints.name[one.joint], "m" if one.is_length else "rad"
-    text = (f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit "
-            f"[{one.lower:.6g}, {one.upper:.6g}] {unit}")  # fmt: skip
+    text = (
+        f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit [{one.lower:.6g}, {one.upper:.6g}] {unit}"
+    )
     gears = np.flatnonzero(model.mimics.follower == model.joints.qd_start[one.joint])
     hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
     if len(gears):

@@ -124,8 +124,12 @@ class Judge:
             equal &= np.abs(change) <= SAME_BRANCH
         better |= equal & self._is_ahead(best.posture, posture)
         better = good & (~best.found | (better & is_new))
-        return Best(self.closer.taken(best.posture, posture, better), best.found | good,
-                    np.where(better[..., None], score, best.score), best.branches + is_new)  # fmt: skip
+        return Best(
+            self.closer.taken(best.posture, posture, better),
+            best.found | good,
+            np.where(better[..., None], score, best.score),
+            best.branches + is_new,
+        )
 
     def _is_ahead(self, one: Configuration, other: Configuration) -> Array:
         """Whether the first coordinate that differs is larger in the other, (W, G): what decides where nothing else does."""
@@ -172,8 +176,9 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
                 good = wanted & (seen.gap <= OPEN_LOOP)
                 if good.any():
                     rest, near = (1.0 - first) * good, there
-                    there, part = travel(closer, there, (goal, goals[1]), held,
-                                         change * closer.spread(rest, closer.group_of_dof), good)  # fmt: skip
+                    there, part = travel(
+                        closer, there, (goal, goals[1]), held, change * closer.spread(rest, closer.group_of_dof), good
+                    )
                     best = judge.weigh(best, there, good & (part >= 1.0), near)
     return best
 
@@ -194,8 +199,11 @@ def _ways(closer: Closer, look, free: Array, wanted: Array) -> list[Array]:
             P = P - column[:, :, None] * column[:, None, :]
             way[:, dofs] = column * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0)
     for way in found:
-        way /= np.where(closer.spread(closer.sizes(way), closer.group_of_dof) > 0.0,
-                        closer.spread(closer.sizes(way), closer.group_of_dof), 1.0)  # fmt: skip
+        way /= np.where(
+            closer.spread(closer.sizes(way), closer.group_of_dof) > 0.0,
+            closer.spread(closer.sizes(way), closer.group_of_dof),
+            1.0,
+        )
     return [way for way in found if way.any()]
 
 
@@ -279,8 +287,9 @@ def _one_by_one(units: list[list[int]], held: Array) -> Iterator[tuple[Array, Ar
         yield so_far, own
 
 
-def travelled(closer: Closer, start: Configuration, goals: tuple[Array, Array], legs: Legs,
-              wanted: Array) -> tuple[Configuration, Array]:  # fmt: skip
+def travelled(
+    closer: Closer, start: Configuration, goals: tuple[Array, Array], legs: Legs, wanted: Array
+) -> tuple[Configuration, Array]:
     """Where a way ends, and which groups, (W, G) bool, have made it.
 
     Args:
@@ -337,8 +346,9 @@ def as_far(judge: Judge, goals: tuple[Array, Array], drawn: Configuration, wante
     start = Configuration(put(closer.problem, start.q, wishes.aim, prescribed), start.angle)
     found, rest = start, wanted
     for evenly in (True, False):
-        there, seen, _ = closer.close(start, judge.goal, ~prescribed & closer.problem.is_tree, rest, 0.0, _WAY_CORRECTIONS,
-                                      evenly)
+        there, seen, _ = closer.close(
+            start, judge.goal, ~prescribed & closer.problem.is_tree, rest, 0.0, _WAY_CORRECTIONS, evenly
+        )
         found = closer.taken(found, there, rest)
         rest = rest & (seen.gap > OPEN_LOOP)
     return found

@@ -79,9 +79,16 @@ class Meter:
         """The meter of a model and its rows."""
         joints, joint = model.joints, model.dofs.joint
         q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
-        return Meter(constraints, anchor_pair_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
-                     start_angles(constraints, model), _aims(model, constraints.rows),
-                     held_turns(model, np.append(np.arange(model.n_joints), -1)), model.plane >= 0)  # fmt: skip
+        return Meter(
+            constraints,
+            anchor_pair_of_row(constraints),
+            coordinate_rows(constraints.rows, model.n_qd),
+            q_of_dof,
+            start_angles(constraints, model),
+            _aims(model, constraints.rows),
+            held_turns(model, np.append(np.arange(model.n_joints), -1)),
+            model.plane >= 0,
+        )
 
     def gaps(self, chart: Chart, joint_q: Array, near: Array) -> Gaps:
         """Rows at a posture.
@@ -138,8 +145,10 @@ class _Ends:
         self.anchor_pairs, self.rows, self.chart = meter.constraints.anchor_pairs, meter.constraints.rows, chart
         self.of_row, self.aim, self.held, self.is_flat = meter.anchor_pair, meter.aim, meter.held, meter.is_flat
         c = self.anchor_pairs
-        self.anchors = [chart.o[:, link] + rot.turn(chart.R[:, link], point)
-                        for link, point in ((c.link_a, c.point_a), (c.link_b, c.point_b))]  # fmt: skip
+        self.anchors = [
+            chart.o[:, link] + rot.turn(chart.R[:, link], point)
+            for link, point in ((c.link_a, c.point_a), (c.link_b, c.point_b))
+        ]
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""
@@ -208,8 +217,7 @@ def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
     if not held.any():
         return
     frame_a, frame_b = (frame[:, e.k] for frame in (e.anchor_pairs.frame_a, e.anchor_pairs.frame_b))
-    axis, across = (rot.turn(rot.transpose(frame), e.column(name)) for frame, name in
-                    ((frame_a, "on_a"), (frame_b, "on_b")))  # fmt: skip
+    axis, across = (rot.turn(rot.transpose(frame), e.column(name)) for frame, name in ((frame_a, "on_a"), (frame_b, "on_b")))
 
     def cosine(v: Array) -> Array:
         a, b = (rot.turn(R, rot.turn(frame, v)) for R, frame in ((e.R_a, frame_a), (e.R_b, frame_b)))
@@ -233,8 +241,7 @@ def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 
 def _turn(e: _Ends, found: Gaps, chosen: Array) -> None:
-    d, t_a, t_b = (rot.turn(R, e.column(name)) for R, name in
-                   ((e.R_a, "on_a"), (e.R_a, "across_a"), (e.R_b, "on_b")))  # fmt: skip
+    d, t_a, t_b = (rot.turn(R, e.column(name)) for R, name in ((e.R_a, "on_a"), (e.R_a, "across_a"), (e.R_b, "on_b")))
     angle = angle_between(rot.dot(t_a, t_b), rot.dot(rot.cross(d, t_a), t_b))
     found.angle[:, chosen] = found.residual[:, chosen] = _nearest(angle, found.angle[:, chosen])
     found.couple[:, chosen] = d
@@ -273,8 +280,11 @@ def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
         middle = rot.cross(third, first)
         length = np.sqrt(rot.dot(middle, middle))
         e_k = [first, middle / length[..., None], last]
-        angles = [_about(first, rot.cross(first, rot.turn(F_a, axes[1])), third),
-                  angle_between(length, rot.dot(first, third)), _about(last, first, rot.turn(F_b, axes[0]))]  # fmt: skip
+        angles = [
+            _about(first, rot.cross(first, rot.turn(F_a, axes[1])), third),
+            angle_between(length, rot.dot(first, third)),
+            _about(last, first, rot.turn(F_b, axes[0])),
+        ]
     dual = [rot.cross(e_k[1], e_k[2]), rot.cross(e_k[2], e_k[0]), rot.cross(e_k[0], e_k[1])]
     volume = rot.dot(e_k[0], dual[0])[..., None]
     which = np.broadcast_to(e.constant, angles[0].shape)
@@ -304,6 +314,15 @@ def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 
 _MEASURES = {
-    Form.MEET: _meet, Form.APART: _apart, Form.LENGTH: _length, Form.ALONG: _along, Form.DOT: _dot, Form.TURN: _turn,
-    Form.PITCH: _pitch, Form.SPIN: _spin, Form.CARDAN: _successive, Form.EULER: _successive, Form.ROLL: _roll,
-}  # fmt: skip
+    Form.MEET: _meet,
+    Form.APART: _apart,
+    Form.LENGTH: _length,
+    Form.ALONG: _along,
+    Form.DOT: _dot,
+    Form.TURN: _turn,
+    Form.PITCH: _pitch,
+    Form.SPIN: _spin,
+    Form.CARDAN: _successive,
+    Form.EULER: _successive,
+    Form.ROLL: _roll,
+}

@@ -64,11 +64,21 @@ class Wishes:
         drawn[:, own] = problem.q[:, own]  # nothing says another place
         is_driven = dofs.drive_mode != DriveMode.NONE
         named = Rank.RUN + 1 - drawing.named  # the highest rank first
-        rank = np.select([prescribed, (drawing.named > 0) & written, written & is_driven, written],
-                         [0, named, Rank.RUN + 1, Rank.RUN + 2], Rank.RUN + 3)  # fmt: skip
-        return Wishes(problem.q.copy(), drawn, _units(problem, written | stays, rank),
-                      dofs.q_given & problem.is_tree, written, prescribed, stays & ~written,
-                      _turns(problem))  # fmt: skip
+        rank = np.select(
+            [prescribed, (drawing.named > 0) & written, written & is_driven, written],
+            [0, named, Rank.RUN + 1, Rank.RUN + 2],
+            Rank.RUN + 3,
+        )
+        return Wishes(
+            problem.q.copy(),
+            drawn,
+            _units(problem, written | stays, rank),
+            dofs.q_given & problem.is_tree,
+            written,
+            prescribed,
+            stays & ~written,
+            _turns(problem),
+        )
 
     def hints(self, held: Array) -> Array:
         """What is written and not held, (W, NV) bool."""
@@ -224,8 +234,9 @@ def put(problem: LoopProblem, q: Array, aim: Array, chosen: Array) -> Array:
 _DRAWING_CORRECTIONS = 60  # of an open drawing; a gap of singular dofs is halved by each
 
 
-def drawn(closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array, goal: Array,
-          todo: Array) -> tuple[Array, ...]:  # fmt: skip
+def drawn(
+    closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array, goal: Array, todo: Array
+) -> tuple[Array, ...]:
     """The drawing, closed by the least motion if it is open; prescribed coordinates of rows are as drawn.
 
     Args:
@@ -260,8 +271,9 @@ def drawn(closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array,
     return found.q, found.angle, beside.q, beside.angle, first_goal, is_drawn, held
 
 
-def branches_meet(closer: Closer, q: Array, angle: Array, q_beside: Array, angle_beside: Array, goal: Array,
-            held: Array) -> tuple[Array]:  # fmt: skip
+def branches_meet(
+    closer: Closer, q: Array, angle: Array, q_beside: Array, angle_beside: Array, goal: Array, held: Array
+) -> tuple[Array]:
     """Whether branches meet at a drawing, which has more freedoms than what is beside it, (W, G) bool.
 
     Args:

@@ -61,8 +61,10 @@ class Bound:
     def passed(self, value: Array, most: Array | float) -> list[Outside]:
         """The worlds whose value, (W|1,), is beyond by more than `most` [m, rad], (W|1,)."""
         numbers = np.stack(np.broadcast_arrays(value, self.lower, self.upper, self.excess(value)))
-        return [Outside(world, self.joint, self.label, *numbers[:, world].tolist(), self.is_length)
-                for world in np.flatnonzero(numbers[-1] > most).tolist()]  # fmt: skip
+        return [
+            Outside(world, self.joint, self.label, *numbers[:, world].tolist(), self.is_length)
+            for world in np.flatnonzero(numbers[-1] > most).tolist()
+        ]
 
 
 @kept
@@ -181,8 +183,10 @@ def _following(model: Model, world: int, bounds: tuple[Array, Array]) -> Iterato
         size = max(lower - high, low - upper)
         if size > OUTSIDE:
             leader, joints = model.dofs.label[dofs[0]], _joints(model, dofs)
-            text = f"joint `{label}` follows `{leader}`, whose limits leave it {_words(low, high)}, outside its own limit " \
-                   f"[{lower:.6g}, {upper:.6g}]"  # fmt: skip
+            text = (
+                f"joint `{label}` follows `{leader}`, whose limits leave it {_words(low, high)}, outside its own limit "
+                f"[{lower:.6g}, {upper:.6g}]"
+            )
             path = f"joints.{model.joints.name[model.dofs.joint[dofs[1]]]}.mimic"
             yield OutOfReach(joints[::-1], size, path, text, f"change its ratio or offset, or {_widen(model, dofs)}")
 

@@ -91,11 +91,24 @@ class LoopProblem:
         is_tree = link_of_dof(model) >= 0
         goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return LoopProblem(
-            model, constraints, meter, entries_of(meter, paths), lead, q, qd, _shared(acts, lead),
-            np.flatnonzero(acts.any(axis=0)), _shared(goal, lead), _shared(np.where(are_prescribed, speed, 0.0), lead),
-            by_position | ~are_prescribed, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
-            paths, link_of_dof(model),
-        )  # fmt: skip
+            model,
+            constraints,
+            meter,
+            entries_of(meter, paths),
+            lead,
+            q,
+            qd,
+            _shared(acts, lead),
+            np.flatnonzero(acts.any(axis=0)),
+            _shared(goal, lead),
+            _shared(np.where(are_prescribed, speed, 0.0), lead),
+            by_position | ~are_prescribed,
+            is_tree,
+            model.motions.kind != MotionKind.NONE,
+            _full(meter.first_angle, lead),
+            paths,
+            link_of_dof(model),
+        )
 
     def measure(self) -> tuple[Chart, Gaps, Array]:
         """The posture, its gaps, of one world where all stand alike, and what the acting rows lack there, (lead, R)."""
@@ -111,8 +124,12 @@ class LoopProblem:
     def _stand_alike(self) -> bool:
         """Whether worlds differ in nothing but masses, rates and what is asked of them."""
         tables = {"links": self.model.links, "rows": self.constraints.rows, "anchor_pairs": self.constraints.anchor_pairs}
-        places = [getattr(table, one.name) for table in tables.values() for one in fields(table)
-                  if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
+        places = [
+            getattr(table, one.name)
+            for table in tables.values()
+            for one in fields(table)
+            if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))
+        ]
         alike = all(len(one) == 1 or is_same(one) for one in (*places, self.meter.aim))
         return alike and is_same(self.q) and is_same(self.angle)
 
@@ -120,8 +137,12 @@ class LoopProblem:
     def is_shared(self) -> bool:
         """Whether all worlds have one mechanism, and differ in coordinates and goals alone."""
         own, model = self.constraints, self.model
-        columns = [getattr(table, one.name) for table in (model.links, model.dofs, own.anchor_pairs, own.rows, own.laws)
-                   for one in fields(table) if has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
+        columns = [
+            getattr(table, one.name)
+            for table in (model.links, model.dofs, own.anchor_pairs, own.rows, own.laws)
+            for one in fields(table)
+            if has_world_axis(one.name, getattr(table, one.name))
+        ]
         return all(len(one) == 1 for one in (*columns, self.meter.aim)) and bool((self.acts == self.acts[:1]).all())
 
     def measure_at(self, q: Array, angle: Array, goal: Array) -> tuple[Chart, Gaps, Array]:
@@ -183,8 +204,11 @@ class LoopProblem:
             return open_by, slip
         bulk = composites(self.model.links, chart, own)
         for rows, dofs in self.groups(free, with_mass=True):
-            known = [J[:, :, np.isin(own, dofs)] for some, own, J in slopes
-                     if np.array_equal(some, rows) and np.isin(dofs, own).all()]  # fmt: skip
+            known = [
+                J[:, :, np.isin(own, dofs)]
+                for some, own, J in slopes
+                if np.array_equal(some, rows) and np.isin(dofs, own).all()
+            ]
             J = known[0] if known else gradients(self.entries, chart, gaps, rows, dofs)
             J = J * self.acts[:, rows, None]
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)
@@ -193,8 +217,10 @@ class LoopProblem:
 
     def slopes(self, chart: Chart, gaps: Gaps) -> list[tuple[Array, Array, Array]]:
         """Rows and dofs that belong together, and J of them, of all rows."""
-        return [(rows, dofs, gradients(self.entries, chart, gaps, rows, dofs))
-                for rows, dofs in self.groups(self.is_tree, with_mass=False)]  # fmt: skip
+        return [
+            (rows, dofs, gradients(self.entries, chart, gaps, rows, dofs))
+            for rows, dofs in self.groups(self.is_tree, with_mass=False)
+        ]
 
     def rates(self, slopes: list[tuple[Array, Array, Array]]) -> Array:
         """J qd of all rows, (lead, R).
@@ -281,8 +307,11 @@ class _Taken:
 
     def table(self, table):
         """A table of some worlds."""
-        found = {one.name: self.array(getattr(table, one.name)) for one in fields(table)
-                 if has_world_axis(one.name, getattr(table, one.name))}  # fmt: skip
+        found = {
+            one.name: self.array(getattr(table, one.name))
+            for one in fields(table)
+            if has_world_axis(one.name, getattr(table, one.name))
+        }
         return replace(table, **found)
 
 
@@ -301,10 +330,31 @@ def in_worlds(array: Array, worlds: Array) -> Array:
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
     """Worlds whose starts can differ: 1 if nothing that matters has a world axis."""
     links, rows, anchor_pairs = model.links, constraints.rows, constraints.anchor_pairs
-    matter = [links.rotation, links.offset, links.advance, links.mass, links.com, links.inertia, model.dofs.armature,
-              model.joint_q, model.joint_qd, motion, rows.on_a, rows.across_a, rows.on_b, rows.constant, rows.compliance,
-              rows.enabled, rows.coefficient, anchor_pairs.point_a, anchor_pairs.point_b,
-              anchor_pairs.frame_a, anchor_pairs.frame_b, constraints.laws.lower, constraints.laws.upper]  # fmt: skip
+    matter = [
+        links.rotation,
+        links.offset,
+        links.advance,
+        links.mass,
+        links.com,
+        links.inertia,
+        model.dofs.armature,
+        model.joint_q,
+        model.joint_qd,
+        motion,
+        rows.on_a,
+        rows.across_a,
+        rows.on_b,
+        rows.constant,
+        rows.compliance,
+        rows.enabled,
+        rows.coefficient,
+        anchor_pairs.point_a,
+        anchor_pairs.point_b,
+        anchor_pairs.frame_a,
+        anchor_pairs.frame_b,
+        constraints.laws.lower,
+        constraints.laws.upper,
+    ]
     return max(map(len, matter))
 
 

@@ -201,8 +201,11 @@ class Closer:
 
     def spread(self, values: Array, places: Array) -> Array:
         """Values of groups, (W, G), at their dofs, coordinates or rows; 0 outside of groups."""
-        return np.where(places >= 0, values[:, places], 0.0).astype(values.dtype) if len(self.groups) else np.zeros(
-            (self.problem.lead, len(places)), values.dtype)  # fmt: skip
+        return (
+            np.where(places >= 0, values[:, places], 0.0).astype(values.dtype)
+            if len(self.groups)
+            else np.zeros((self.problem.lead, len(places)), values.dtype)
+        )
 
     def taken(self, old: Configuration, new: Configuration, better: Array) -> Configuration:
         """The new posture of those groups, (W, G) bool, that are better; else the old one."""
@@ -228,8 +231,16 @@ class Closer:
             look.found[g] = J if acts.all() else J * acts
         return look.found[g]
 
-    def direction(self, look: Probe, masses: dict[int, Array], free: Array, todo: Array, pull: Array,
-                  given: Array | None = None, evenly: bool = True) -> Array:  # fmt: skip
+    def direction(
+        self,
+        look: Probe,
+        masses: dict[int, Array],
+        free: Array,
+        todo: Array,
+        pull: Array,
+        given: Array | None = None,
+        evenly: bool = True,
+    ) -> Array:
         """The least displacements that close gaps to first order, (W, NV).
 
         Args:
@@ -249,7 +260,8 @@ class Closer:
                 continue
             beside = (step if given is None else given)[:, dofs]
             J, M, may, asked, beside = _of_some(
-                worlds, self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside)  # fmt: skip
+                worlds, self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside
+            )
             push, asked = columns_times(M, beside), asked - columns_times(J, np.where(may, 0.0, beside))
             for mine in alike(may):
                 k = np.flatnonzero(may[mine[0]])
@@ -260,9 +272,18 @@ class Closer:
         return step
 
     def close(
-        self, start: Configuration, goal: Array, free: Array, wanted: Array, bound: float, tries: int,
-        evenly: bool = True, is_least: bool = False, most: Array | None = None, begun: "_Way | None" = None,
-    ) -> tuple[Configuration, Probe, Array]:  # fmt: skip
+        self,
+        start: Configuration,
+        goal: Array,
+        free: Array,
+        wanted: Array,
+        bound: float,
+        tries: int,
+        evenly: bool = True,
+        is_least: bool = False,
+        most: Array | None = None,
+        begun: "_Way | None" = None,
+    ) -> tuple[Configuration, Probe, Array]:
         """Damped Newton steps until the gaps of groups are within a bound, or no step makes them smaller.
 
         Args:
@@ -305,20 +326,26 @@ class Closer:
         n = int(wanted.any(axis=1).sum())
         return 0 < 2 * n <= self.problem.lead
 
-    def _close_few(self, start: Configuration, goal: Array, free: Array, wanted: Array, options: tuple,
-                   begun: "_Way | None") -> tuple[Configuration, Probe, Array]:  # fmt: skip
+    def _close_few(
+        self, start: Configuration, goal: Array, free: Array, wanted: Array, options: tuple, begun: "_Way | None"
+    ) -> tuple[Configuration, Probe, Array]:
         """The same as `close`, of the worlds alone that are asked for."""
         worlds = np.flatnonzero(wanted.any(axis=1))
         *same, most = options
         there, _, part = self.of_worlds(worlds).close(
-            start.of_worlds(worlds), *(in_worlds(one, worlds) for one in (goal, free, wanted)), *same,
-            None if most is None else in_worlds(most, worlds), begun and begun.of_worlds(worlds))  # fmt: skip
+            start.of_worlds(worlds),
+            *(in_worlds(one, worlds) for one in (goal, free, wanted)),
+            *same,
+            None if most is None else in_worlds(most, worlds),
+            begun and begun.of_worlds(worlds),
+        )
         found, way = start.with_worlds(worlds, there), np.zeros(wanted.shape) if begun is None else begun.way
         way[worlds] = part
         return found, self.look(found, goal), way
 
-    def _damped(self, now: Configuration, look: Probe, goal: Array, x: Array,
-                todo: Array) -> tuple[Configuration, Probe, Array]:  # fmt: skip
+    def _damped(
+        self, now: Configuration, look: Probe, goal: Array, x: Array, todo: Array
+    ) -> tuple[Configuration, Probe, Array]:
         """The posture after the part of a step that makes the gaps smaller, (W, G) in 0 to 1, with what is found there."""
         part, waits, share = np.zeros(todo.shape), todo.copy(), 1.0
         found, kept = now, look

@@ -124,8 +124,9 @@ class _Aim:
             self.gradients[g][worlds] = J
 
 
-def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array,
-           wanted: Array) -> tuple[Configuration, Array]:  # fmt: skip
+def travel(
+    closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array, wanted: Array
+) -> tuple[Configuration, Array]:
     """Move what is held, the loops closed.
 
     Args:
@@ -162,8 +163,13 @@ def _walk(closer: Closer, course: _Course, now: _Progress, aim: _Aim | None, far
     while now.todo.any():
         if closer.is_few(now.todo):
             some = np.flatnonzero(now.todo.any(axis=1))
-            end = _walk(closer.of_worlds(some), course.of_worlds(some), now.of_worlds(some), aim and aim.of_worlds(some),
-                        in_worlds(far, some))  # fmt: skip
+            end = _walk(
+                closer.of_worlds(some),
+                course.of_worlds(some),
+                now.of_worlds(some),
+                aim and aim.of_worlds(some),
+                in_worlds(far, some),
+            )
             return now.with_worlds(some, end)
         now, look = _stepped(closer, course, now, aim or _aimed(closer, course, now, look), far)
         now.todo, aim = now.todo & (now.done < far), None

@@ -114,10 +114,14 @@ def turned_apart(model: Model, joint: int, joint_q: Array) -> Array:
     if not len(dots) or not len(k):
         return np.zeros(len(joint_q))
     R = _rotations(model, joint_q)
-    F_a, F_b = (rot.multiply(R[:, link[k]], frame[:, k]) for link, frame in
-                ((anchor_pairs.link_a, anchor_pairs.frame_a), (anchor_pairs.link_b, anchor_pairs.frame_b)))  # fmt: skip
-    axis, across = (rot.turn(rot.transpose(frame[:, k]), column[:, dots[:1]]) for frame, column in
-                    ((anchor_pairs.frame_a, rows.on_a), (anchor_pairs.frame_b, rows.on_b)))  # fmt: skip
+    F_a, F_b = (
+        rot.multiply(R[:, link[k]], frame[:, k])
+        for link, frame in ((anchor_pairs.link_a, anchor_pairs.frame_a), (anchor_pairs.link_b, anchor_pairs.frame_b))
+    )
+    axis, across = (
+        rot.turn(rot.transpose(frame[:, k]), column[:, dots[:1]])
+        for frame, column in ((anchor_pairs.frame_a, rows.on_a), (anchor_pairs.frame_b, rows.on_b))
+    )
     turn = rot.multiply(rot.transpose(F_a), F_b)
     axis, across = (np.broadcast_to(v, turn.shape[:-1]) for v in (axis, across))
     found = far_rotation(held_turns(model, np.array([joint])), model.plane >= 0, turn, axis, across)

@@ -107,24 +107,35 @@ def _rows(builder: RowCollector) -> Rows:
     dof = np.array([p.dof for p in parts], int)
     yields = hard & (joint >= 0) & (dof < 0) & np.array([p.form not in (Form.RIGID, Form.GEAR) for p in parts], bool)
     return Rows(
-        label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
-        spring=np.array([p.spring for p in parts], int), drag=np.array([p.drag for p in parts], int), is_hard=hard,
+        label=tuple(p.label for p in parts),
+        form=np.array([p.form for p in parts], int),
+        joint=joint,
+        spring=np.array([p.spring for p in parts], int),
+        drag=np.array([p.drag for p in parts], int),
+        is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
         compliance=_compliance(model, parts, yields),
         enabled=_enabled(model, parts, joint)[None],
-        scale=_scale(model, parts), vector_a=np.array([p.vectors[0] for p in parts], int),
-        vector_b=np.array([p.vectors[1] for p in parts], int), dof=dof, **_terms(parts),
-    )  # fmt: skip
+        scale=_scale(model, parts),
+        vector_a=np.array([p.vectors[0] for p in parts], int),
+        vector_b=np.array([p.vectors[1] for p in parts], int),
+        dof=dof,
+        **_terms(parts),
+    )
 
 
 def _terms(parts: list[RowPart]) -> dict[str, Array]:
     """Columns of the terms of combinations."""
     lists = [[(d, p, -1) for d, p in part.terms] + [(-1, [np.ones(1)], row) for row in part.parts] for part in parts]
     dofs, powers, rows = zip(*(term for one in lists for term in one), strict=True) if any(lists) else ((), (), ())
-    return {"term_start": np.cumsum([0, *map(len, lists)]), "term_dof": np.array(dofs, int),
-            "term_row": np.array(rows, int), "power_start": np.cumsum([0, *map(len, powers)]),
-            "coefficient": _stack([one for some in powers for one in some], ())}
+    return {
+        "term_start": np.cumsum([0, *map(len, lists)]),
+        "term_dof": np.array(dofs, int),
+        "term_row": np.array(rows, int),
+        "power_start": np.cumsum([0, *map(len, powers)]),
+        "coefficient": _stack([one for some in powers for one in some], ()),
+    }
 
 
 def _compliance(model: Model, parts: list[RowPart], on_joint: Array) -> Array:
@@ -182,12 +193,17 @@ def _laws(builder: RowCollector) -> Laws:
     dofs = model.dofs
     hard = dofs.limit_stiffness == 0
     tables = {
-        "lower": np.where(hard, dofs.limit_lower, -np.inf), "upper": np.where(hard, dofs.limit_upper, np.inf),
-        "friction": dofs.friction, "velocity_limit": dofs.velocity_limit, "effort_limit": dofs.effort_limit,
-    }  # fmt: skip
+        "lower": np.where(hard, dofs.limit_lower, -np.inf),
+        "upper": np.where(hard, dofs.limit_upper, np.inf),
+        "friction": dofs.friction,
+        "velocity_limit": dofs.velocity_limit,
+        "effort_limit": dofs.effort_limit,
+    }
     are_prescribed = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
-    tables |= {name: np.where(are_prescribed, bound, tables[name])
-               for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))}  # fmt: skip
+    tables |= {
+        name: np.where(are_prescribed, bound, tables[name])
+        for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))
+    }
     neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
     columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}
     for k, (d, r) in enumerate(builder.laws):

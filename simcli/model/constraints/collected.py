@@ -177,8 +177,11 @@ class RowCollector:
                 for axis, name in enumerate("xyz"):
                     label = f"{drags.name[k]}:{('', 'r')[n]}{name}"
                     along = np.eye(3)[None, axis]
-                    self.rows.append(RowPart(label, form, -1, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1),
-                                             ends=(WORLD, b), drag=2 * k + n))  # fmt: skip
+                    self.rows.append(
+                        RowPart(
+                            label, form, -1, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1), ends=(WORLD, b), drag=2 * k + n
+                        )
+                    )
             self.anchor_pairs.append((-1, WORLD, b, first + k))
             self.row_start.append(len(self.rows))
 
@@ -188,8 +191,19 @@ class RowCollector:
         for k in np.unique(self.model.springs.pulley_spring).tolist():
             parts = range(*segments.first[k : k + 2])
             ends, rows = np.unique(segments.body[parts.start : parts.stop]).tolist(), [self.segment_row[g] for g in parts]
-            self.rows.append(RowPart(f"{self.model.springs.name[k]}:length", Form.GEAR, -1, False, *[NO_VECTOR] * 3,
-                                     np.zeros(1), parts=rows, ends=ends, spring=k))  # fmt: skip
+            self.rows.append(
+                RowPart(
+                    f"{self.model.springs.name[k]}:length",
+                    Form.GEAR,
+                    -1,
+                    False,
+                    *[NO_VECTOR] * 3,
+                    np.zeros(1),
+                    parts=rows,
+                    ends=ends,
+                    spring=k,
+                )
+            )
 
     def add_gears(self) -> None:
         """Gears as hard rows on two coordinates each: q_follower - p(q_leader) = 0."""
@@ -198,16 +212,38 @@ class RowCollector:
             j = int(self.model.dofs.joint[follower])
             label = f"{self.model.dofs.label[follower]}:mimic"
             offset, *powers = mimics.polynomial[:, k].T
-            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, offset,
-                                      terms=((follower, [np.ones(1)]), (leader, [-one for one in powers]))))  # fmt: skip
+            self.rows.append(
+                RowPart(
+                    label,
+                    Form.GEAR,
+                    j,
+                    True,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    offset,
+                    terms=((follower, [np.ones(1)]), (leader, [-one for one in powers])),
+                )
+            )
 
     def add_holds(self) -> None:
         """Sums of coordinates that are held, as hard rows."""
         holds = self.model.holds
         for k, name in enumerate(holds.name):
             terms, constant = terms_of(holds, k)
-            self.rows.append(RowPart(f"{name}:hold", Form.GEAR, int(self.model.dofs.joint[terms[0][0]]), True, NO_VECTOR,
-                                      NO_VECTOR, NO_VECTOR, holds.value[:, k] - constant, terms=terms))  # fmt: skip
+            self.rows.append(
+                RowPart(
+                    f"{name}:hold",
+                    Form.GEAR,
+                    int(self.model.dofs.joint[terms[0][0]]),
+                    True,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    holds.value[:, k] - constant,
+                    terms=terms,
+                )
+            )
 
     def add_combinations(self) -> None:
         """Combinations as coordinates of the joints without bodies that stand for them (forms/combined_form.py)."""
@@ -217,8 +253,20 @@ class RowCollector:
         for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
             terms, constant = terms_of(combinations, k)
             self.laws.append((d, len(self.rows)))
-            self.rows.append(RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
-                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, -constant, terms=terms, dof=d))  # fmt: skip
+            self.rows.append(
+                RowPart(
+                    f"{combinations.name[k]}:sum",
+                    Form.GEAR,
+                    int(model.dofs.joint[terms[0][0]]),
+                    False,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    NO_VECTOR,
+                    -constant,
+                    terms=terms,
+                    dof=d,
+                )
+            )
 
     def add_rigidity(self) -> None:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""
@@ -230,8 +278,19 @@ class RowCollector:
             for i in range(columns.n_vectors[k]):
                 for j in range(i, columns.n_vectors[k]):
                     a, b = first + 3 * i, first + 3 * j
-                    self.rows.append(RowPart(f"{name}:rigid{i}{j}", Form.RIGID, int(links.joint[k]), True, NO_VECTOR,
-                                              NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), (a, b)))  # fmt: skip
+                    self.rows.append(
+                        RowPart(
+                            f"{name}:rigid{i}{j}",
+                            Form.RIGID,
+                            int(links.joint[k]),
+                            True,
+                            NO_VECTOR,
+                            NO_VECTOR,
+                            NO_VECTOR,
+                            np.full(1, float(i == j)),
+                            (a, b),
+                        )
+                    )
 
 
 def is_rod(model: Model, j: int) -> bool:

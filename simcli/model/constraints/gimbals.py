@@ -32,8 +32,10 @@ class GimbalLock:
     def text(self, n_worlds: int = 1) -> str:
         """What is wrong, among so many worlds."""
         where = f" in {self.n_worlds} of {n_worlds} worlds, closest in world {self.world}" if n_worlds > 1 else ""
-        return (f"two of the three axes of joint `{self.joint}` are {self.angle:.2g} degrees apart{where}: at gimbal lock "
-                "its rates grow without bound")  # fmt: skip
+        return (
+            f"two of the three axes of joint `{self.joint}` are {self.angle:.2g} degrees apart{where}: at gimbal lock "
+            "its rates grow without bound"
+        )
 
 
 def locks_at_start(model: Model, options) -> list[GimbalLock]:

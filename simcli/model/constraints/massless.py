@@ -60,8 +60,12 @@ def carrying(model: Model) -> list[Step]:
         return []
     joints = model.joints
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
-    return [step for step in steps if joints.kind[step.joint] not in _HOLD_NOTHING
-            and (lacks[step.outer] or (step.inner != WORLD and lacks[step.inner]))]  # fmt: skip
+    return [
+        step
+        for step in steps
+        if joints.kind[step.joint] not in _HOLD_NOTHING
+        and (lacks[step.outer] or (step.inner != WORLD and lacks[step.inner]))
+    ]
 
 
 def massless_dofs(model: Model, bodies: Array | None = None) -> list[tuple[int, int]]:

@@ -38,8 +38,11 @@ class _Placed:
     """World 0 at the initial state: anchors and centres of mass in the world. WORLD = -1 is the last entry."""
 
     def __init__(self, model: Model):
-        links = {one.name: value[:1] for one in fields(model.links)
-                 if has_world_axis(one.name, value := getattr(model.links, one.name))}  # fmt: skip
+        links = {
+            one.name: value[:1]
+            for one in fields(model.links)
+            if has_world_axis(one.name, value := getattr(model.links, one.name))
+        }
         R, x = body_poses(replace(model, links=replace(model.links, **links)), model.joint_q[:1])
         quat = rot.matrix_to_quat(R[:, 0])
         self.model = model

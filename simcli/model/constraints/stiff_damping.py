@@ -81,8 +81,10 @@ def stiff_text(model: Model, options) -> tuple[str, str]:
     found = stiff_damping(model, options.dt) if rk4 else None
     if found is None:
         return "", ""
-    text = (f"rk4 is explicit, and unstable with the damping of joint `{found.joint}`: its decay rate is "
-            f"{found.rate:.3g} 1/s, and solver.dt is {options.dt:g} s")
+    text = (
+        f"rk4 is explicit, and unstable with the damping of joint `{found.joint}`: its decay rate is "
+        f"{found.rate:.3g} 1/s, and solver.dt is {options.dt:g} s"
+    )
     return text, f"take solver.dt <= {found.largest_dt:.2g} s, or solver.integrator: implicit"
 
 

@@ -31,11 +31,19 @@ def read_bushings(worlds: Worlds, model: Model) -> Bushings:
     """
     names = of_type(worlds, "bushing")
     body, point = read_ends(worlds, model, names)
-    columns = {key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names],
-                                 (3,)) for key in _NUMBERS}  # fmt: skip
+    columns = {
+        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names], (3,))
+        for key in _NUMBERS
+    }
     axes = [pose_of(worlds, lambda s, n=name: s.forces[n].axes)[:, 3:] for name in names]
-    return Bushings(name=tuple(names), body=body, point=point, axes=stack_worlds(axes, (4,)),
-                    rest=np.full((1, len(names), 7), np.nan), **columns)  # fmt: skip
+    return Bushings(
+        name=tuple(names),
+        body=body,
+        point=point,
+        axes=stack_worlds(axes, (4,)),
+        rest=np.full((1, len(names), 7), np.nan),
+        **columns,
+    )
 
 
 def bushings_at_rest(model: Model) -> Model:
@@ -97,12 +105,20 @@ def _of_cables(model: Model) -> BushingRows:
     frame_b = body_rotations(model, child) @ rot.quat_to_matrix(X_c[..., 3:]) @ rest @ axes
     none = np.zeros((1, len(cables.name), 3))
     return BushingRows(
-        links_of(model, parent), links_of(model, child), link_points(model, parent, X_p[..., :3]),
-        link_points(model, child, X_c[..., :3]), frame_a, frame_b,
-        np.repeat(cables.stretch[..., None], 3, axis=-1), np.repeat(cables.stretch_damping[..., None], 3, axis=-1),
+        links_of(model, parent),
+        links_of(model, child),
+        link_points(model, parent, X_p[..., :3]),
+        link_points(model, child, X_c[..., :3]),
+        frame_a,
+        frame_b,
+        np.repeat(cables.stretch[..., None], 3, axis=-1),
+        np.repeat(cables.stretch_damping[..., None], 3, axis=-1),
         np.stack((cables.bend, cables.bend, cables.twist), axis=-1),
         np.stack((cables.bend_damping, cables.bend_damping, cables.twist_damping), axis=-1),
-        none, none, np.full((1, len(cables.name)), HALF_WAY))  # fmt: skip
+        none,
+        none,
+        np.full((1, len(cables.name)), HALF_WAY),
+    )
 
 
 def _of_bushings(model: Model) -> BushingRows:
@@ -113,6 +129,17 @@ def _of_bushings(model: Model) -> BushingRows:
     place = bushings.point[:, :, 0] + rot.turn(axes, bushings.rest[..., :3])
     frame_a, frame_b = body_rotations(model, a) @ axes, body_rotations(model, b) @ rot.transpose(rest)
     return BushingRows(
-        links_of(model, a), links_of(model, b), link_points(model, a, place), link_points(model, b, bushings.point[:, :, 1]),
-        frame_a, frame_b, bushings.stiffness, bushings.damping, bushings.angular_stiffness, bushings.angular_damping,
-        bushings.preload, bushings.angular_preload, np.full((1, len(bushings.name)), AT_END))  # fmt: skip
+        links_of(model, a),
+        links_of(model, b),
+        link_points(model, a, place),
+        link_points(model, b, bushings.point[:, :, 1]),
+        frame_a,
+        frame_b,
+        bushings.stiffness,
+        bushings.damping,
+        bushings.angular_stiffness,
+        bushings.angular_damping,
+        bushings.preload,
+        bushings.angular_preload,
+        np.full((1, len(bushings.name)), AT_END),
+    )

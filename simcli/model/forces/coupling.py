@@ -11,14 +11,21 @@ from simcli.spec.schema.force_base import kinds_of_terms
 
 # Columns of dofs, the key of a coupling that they are, below which other key, and what stands for none.
 SOURCES = {
-    "friction": ("", "friction", 0.0), "damping": ("", "damping", 0.0), "spring_stiffness": ("", "stiffness", 0.0),
-    "spring_rest": ("", "rest", 0.0), "velocity_limit": ("", "velocity_limit", np.inf),
-    "limit_lower": ("limit", "lower", -np.inf), "limit_upper": ("limit", "upper", np.inf),
-    "limit_stiffness": ("limit", "stiffness", 0.0), "limit_damping": ("limit", "damping", np.nan),
-    "drive_stiffness": ("drive", "stiffness", 0.0), "drive_damping": ("drive", "damping", 0.0),
-    "drive_target": ("drive", "direct_target", 0.0), "drive_target_velocity": ("drive", "target_velocity", 0.0),
+    "friction": ("", "friction", 0.0),
+    "damping": ("", "damping", 0.0),
+    "spring_stiffness": ("", "stiffness", 0.0),
+    "spring_rest": ("", "rest", 0.0),
+    "velocity_limit": ("", "velocity_limit", np.inf),
+    "limit_lower": ("limit", "lower", -np.inf),
+    "limit_upper": ("limit", "upper", np.inf),
+    "limit_stiffness": ("limit", "stiffness", 0.0),
+    "limit_damping": ("limit", "damping", np.nan),
+    "drive_stiffness": ("drive", "stiffness", 0.0),
+    "drive_damping": ("drive", "damping", 0.0),
+    "drive_target": ("drive", "direct_target", 0.0),
+    "drive_target_velocity": ("drive", "target_velocity", 0.0),
     "effort_limit": ("drive", "effort_limit", np.inf),
-}  # fmt: skip
+}
 
 
 def read_couplings(worlds: Worlds, model: Model) -> Combinations:
@@ -32,14 +39,19 @@ def read_couplings(worlds: Worlds, model: Model) -> Combinations:
     if not names:
         return model.combinations  # none: an event builds a model, and most scenes have no couplings
     forces = [worlds.first.forces[name] for name in names]
-    columns = {column: stack_worlds([worlds.numbers(lambda s, n=name, of=of: _number(s.forces[n], *of)) for name in names],
-                                    ()) for column, of in SOURCES.items()}  # fmt: skip
+    columns = {
+        column: stack_worlds([worlds.numbers(lambda s, n=name, of=of: _number(s.forces[n], *of)) for name in names], ())
+        for column, of in SOURCES.items()
+    }
     linear = [(force.unit or {"L": "m"}.get(kinds_of_terms(worlds.first.joints, force.of))) == "m" for force in forces]
     modes = [DriveMode.NONE if force.drive is None else DriveMode[force.drive.mode.upper()] for force in forces]
     return Combinations(
-        name=tuple(names), is_linear=np.array(linear, bool), **_terms(worlds, model, names),
-        drive_mode=np.array(modes, np.int32), **columns,
-    )  # fmt: skip
+        name=tuple(names),
+        is_linear=np.array(linear, bool),
+        **_terms(worlds, model, names),
+        drive_mode=np.array(modes, np.int32),
+        **columns,
+    )
 
 
 def read_holds(worlds: Worlds, model: Model) -> HeldSums:
@@ -65,10 +77,14 @@ def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
     most = max(len(term.coefficients) for force in forces for term in force.of)
     polynomials = [
         worlds.numbers(lambda s, n=name, k=k: _padded(s.forces[n].of[k].coefficients, most), (most,))
-        for name, force in zip(names, forces, strict=True) for k in range(len(force.of))
-    ]  # fmt: skip
-    return {"term_dof": np.array(dofs, np.int32), "term_polynomial": stack_worlds(polynomials, (most,)),
-            "term_start": np.cumsum([0, *(len(force.of) for force in forces)], dtype=np.int32)}  # fmt: skip
+        for name, force in zip(names, forces, strict=True)
+        for k in range(len(force.of))
+    ]
+    return {
+        "term_dof": np.array(dofs, np.int32),
+        "term_polynomial": stack_worlds(polynomials, (most,)),
+        "term_start": np.cumsum([0, *(len(force.of) for force in forces)], dtype=np.int32),
+    }
 
 
 def _padded(coefficients: tuple[float, ...], count: int) -> tuple[float, ...]:

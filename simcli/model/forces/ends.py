@@ -31,8 +31,10 @@ def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Ar
     index = indices_of_bodies(model)
     forces = [worlds.first.forces[name] for name in names]
     bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
-    points = [worlds.numbers(lambda s, n=name: [place_of_end(s, s.forces[n].a), place_of_end(s, s.forces[n].b)], (2, 3))
-              for name in names]  # fmt: skip
+    points = [
+        worlds.numbers(lambda s, n=name: [place_of_end(s, s.forces[n].a), place_of_end(s, s.forces[n].b)], (2, 3))
+        for name in names
+    ]
     return np.array(bodies, np.int32).reshape(-1, 2), stack_worlds(points, (2, 3))
 
 

@@ -55,8 +55,11 @@ def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, A
         return {}
     bodies = [index[worlds.first.forces[name].through[m].body] for _, name, m in found]
     points = [worlds.numbers(lambda s, n=name, m=m: place_of_end(s, s.forces[n].through[m]), (3,)) for _, name, m in found]
-    return {"pulley_spring": np.array([k for k, *_ in found], np.int32), "pulley_body": np.array(bodies, np.int32),
-            "pulley_point": stack_worlds(points, (3,))}  # fmt: skip
+    return {
+        "pulley_spring": np.array([k for k, *_ in found], np.int32),
+        "pulley_body": np.array(bodies, np.int32),
+        "pulley_point": stack_worlds(points, (3,)),
+    }
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,11 @@ def segments_of(springs: Springs) -> Segments:
     parts = springs.point[:, :, 0], springs.pulley_point, springs.point[:, :, 1]
     point = np.concatenate([np.broadcast_to(part, (lead, *part.shape[1:])) for part in parts], axis=1)[:, stops]
     begins = np.flatnonzero(spring[1:] == spring[:-1])
-    return Segments(spring[begins], np.stack((body[begins], body[begins + 1]), axis=1).astype(np.int32),
-                    np.stack((point[:, begins], point[:, begins + 1]), axis=2))  # fmt: skip
+    return Segments(
+        spring[begins],
+        np.stack((body[begins], body[begins + 1]), axis=1).astype(np.int32),
+        np.stack((point[:, begins], point[:, begins + 1]), axis=2),
+    )
 
 
 def ends_of_segments(segments: Segments, pose: Array) -> list[Array]:

@@ -30,10 +30,7 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyInput]) -> Wrenches:
         bodies[index[force.body]].com if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
         for name, force in zip(names, forces, strict=True)
     ]
-    vectors = {
-        key: stack_worlds([_vector(worlds, name, key) for name in names], (3,))
-        for key in ("force", "torque")
-    }
+    vectors = {key: stack_worlds([_vector(worlds, name, key) for name in names], (3,)) for key in ("force", "torque")}
     return Wrenches(
         name=tuple(names),
         body=np.array([index[force.body] for force in forces], np.int32),
@@ -61,9 +58,13 @@ def read_drags(worlds: Worlds, model: Model) -> Drags:
     names = of_type(worlds, "drag")
     forces = [worlds.first.forces[name] for name in names]
     body = np.array([model.bodies.name.index(force.body) for force in forces], np.int32)
-    at = [model.bodies.com[:, b] if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
-          for name, force, b in zip(names, forces, body, strict=True)]  # fmt: skip
-    columns = {key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
-               for key in _NUMBERS}  # fmt: skip
+    at = [
+        model.bodies.com[:, b] if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
+        for name, force, b in zip(names, forces, body, strict=True)
+    ]
+    columns = {
+        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
+        for key in _NUMBERS
+    }
     wind = stack_worlds([worlds.numbers(lambda s, n=name: s.forces[n].wind, (3,)) for name in names], (3,))
     return Drags(name=tuple(names), body=body, point=stack_worlds(at, (3,)), wind=wind, **columns)

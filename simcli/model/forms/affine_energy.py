@@ -198,8 +198,10 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
         if j < 0 or model.joints.kind[j] in OWN or j in model.columns.prescribed:
             continue
         ends = [int(anchor_pairs.link_a[p]), int(anchor_pairs.link_b[p])]
-        x_a, x_b = (found.forms.point(link, place[:, p]) for link, place in zip(
-            ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True))  # fmt: skip
+        x_a, x_b = (
+            found.forms.point(link, place[:, p])
+            for link, place in zip(ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True)
+        )
         first, end = anchor_pairs.row_start[p : p + 2]
         chosen = [r for r in range(first, end) if table.is_hard[r] and table.dof[r] < 0]
         _add_joint(found, j, [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen])
@@ -288,10 +290,14 @@ def _tables(found: _Collection, length_start: Array) -> Energies:
     return Energies(
         rows=flat_tables(found.forms, found.rows, [], frame_columns(found.forms, ()), np.ones(len(found.rows), bool)),
         stiffness=np.stack(stiffness, axis=1) if stiffness else np.zeros((1, 0)),
-        label=tuple(found.label), joint=np.array(found.joint, int),
+        label=tuple(found.label),
+        joint=np.array(found.joint, int),
         curve_start=np.concatenate(([0], np.cumsum([len(curve) for curve in curves]))).astype(int),
         curve_at=np.array([at for at, _ in flat], int).reshape(-1, 2),
         curve_coef=np.stack(coef, axis=1) if coef else np.zeros((1, 0)),
-        coordinate_kind=coordinates[:, 0], coordinate_dof=coordinates[:, 1], coordinate_row=coordinates[:, 2],
-        length_start=length_start, length_row=np.array(found.lengths, int),
-    )  # fmt: skip
+        coordinate_kind=coordinates[:, 0],
+        coordinate_dof=coordinates[:, 1],
+        coordinate_row=coordinates[:, 2],
+        length_start=length_start,
+        length_row=np.array(found.lengths, int),
+    )

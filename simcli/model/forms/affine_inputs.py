@@ -42,14 +42,17 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine
     dt = worlds.numbers(lambda s: s.solver.dt)[:, None]
     dof = model.dofs.joint
     driven = [first.joints.get(model.joints.name[j]) for j in dof]
-    paths = [model.joints.name[j] if spec is not None and spec.driving is not None else None
-             for j, spec in zip(dof, driven, strict=True)]  # fmt: skip
+    paths = [
+        model.joints.name[j] if spec is not None and spec.driving is not None else None
+        for j, spec in zip(dof, driven, strict=True)
+    ]
     ratio = total / dt**2
     return Affine(
         shape_stiffness=_shape_stiffness(worlds, model, bodies),
         is_arap=np.array([body.affine is not None and body.affine.energy == "arap" for body in first.bodies.values()]),
-        is_quasi_static=np.array([body.affine is not None and body.affine.quasi_static for body in first.bodies.values()],
-                                 bool),
+        is_quasi_static=np.array(
+            [body.affine is not None and body.affine.quasi_static for body in first.bodies.values()], bool
+        ),
         **_holds(worlds, model, dt),
         joint_stiffness=_joint_stiffness(worlds, model, ratio),
         limit_stiffness=_joint_stiffness(worlds, model, ratio, soft=False)[:, dof],
@@ -58,12 +61,15 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine
         driving_acts=_driving(worlds, paths, lambda d: float(d.is_constrained)),
         driving_passive=_driving(worlds, paths, lambda d: float(d.is_passive)),
         driving_locked=_driving(worlds, paths, lambda d: float(d.is_locked)),
-        driving_aim=_driving(worlds, paths, lambda d: constant_part(next(
-            (aim for aim in (d.aim_angle, d.aim_distance) if aim is not None), 0.0))),
+        driving_aim=_driving(
+            worlds,
+            paths,
+            lambda d: constant_part(next((aim for aim in (d.aim_angle, d.aim_distance) if aim is not None), 0.0)),
+        ),
         has_driving=np.array([path is not None for path in paths], bool),
         one_turn=np.array([path is not None and first.joints[path].driving.turns == "one" for path in paths], bool),
         init=_per_dof(worlds, model, lambda joint: joint.init_angle),
-    )  # fmt: skip
+    )
 
 
 def _masses(model: Model) -> Array:
@@ -88,8 +94,10 @@ def _holds(worlds: Worlds, model: Model, dt: Array) -> dict[str, Array]:
     """Soft holds: stiffness strength m / dt^2 of each body; aims; rates of motors."""
     rows = [_hold(worlds, name, model.bodies.mass[:, b, None] / dt**2) for b, name in enumerate(model.bodies.name)]
     holds = [spec.affine.transform if spec.affine is not None else None for spec in worlds.first.bodies.values()]
-    found = {"has_hold": np.array([hold is not None for hold in holds], bool),
-             "is_motor": np.array([hold is not None and hold.pose is None for hold in holds], bool)}  # fmt: skip
+    found = {
+        "has_hold": np.array([hold is not None for hold in holds], bool),
+        "is_motor": np.array([hold is not None and hold.pose is None for hold in holds], bool),
+    }
     keys = rows[0] if rows else ()
     return found | {key: np.stack(np.broadcast_arrays(*(row[key] for row in rows)), axis=1) for key in keys}
 
@@ -98,8 +106,13 @@ def _hold(worlds: Worlds, name: str, ratio: Array) -> dict[str, Array]:
     """The soft hold of a body, or one that does not act."""
     spec = worlds.first.bodies[name].affine
     if spec is None or spec.transform is None:
-        return {"hold": np.zeros((1, 2)), "hold_pose": np.array([rot.IDENTITY_POSE]), "hold_rate": np.zeros((1, 6)),
-                "hold_shift": np.zeros((1, 6)), "hold_passive": np.zeros(1)}  # fmt: skip
+        return {
+            "hold": np.zeros((1, 2)),
+            "hold_pose": np.array([rot.IDENTITY_POSE]),
+            "hold_rate": np.zeros((1, 6)),
+            "hold_shift": np.zeros((1, 6)),
+            "hold_passive": np.zeros(1),
+        }
 
     def six(hold, one: str, other: str) -> list[float]:
         return [constant_part(v) for key in (one, other) for v in getattr(hold, key) or (0.0, 0.0, 0.0)]
@@ -108,10 +121,13 @@ def _hold(worlds: Worlds, name: str, ratio: Array) -> dict[str, Array]:
         return worlds.numbers(lambda s: get(s.bodies[name].affine.transform), shape)
 
     pose = read(lambda h: (*h.pose.xyz, *h.pose.quat_xyzw) if h.pose else rot.IDENTITY_POSE, (7,))
-    return {"hold": read(lambda h: h.strength, (2,)) * read(lambda h: float(h.is_constrained))[:, None] * ratio,
-            "hold_pose": pose, "hold_rate": read(lambda h: six(h, "linear", "angular"), (6,)),
-            "hold_shift": read(lambda h: six(h, "shift", "turn"), (6,)),
-            "hold_passive": read(lambda h: float(h.is_passive))}  # fmt: skip
+    return {
+        "hold": read(lambda h: h.strength, (2,)) * read(lambda h: float(h.is_constrained))[:, None] * ratio,
+        "hold_pose": pose,
+        "hold_rate": read(lambda h: six(h, "linear", "angular"), (6,)),
+        "hold_shift": read(lambda h: six(h, "shift", "turn"), (6,)),
+        "hold_passive": read(lambda h: float(h.is_passive)),
+    }
 
 
 def _asked(spec: object, key: str, default: float) -> float:
@@ -159,15 +175,20 @@ def _driving_stiffness(worlds: Worlds, paths: list[str | None], ratio: Array) ->
 def _driving(worlds: Worlds, paths: list[str | None], get) -> Array:
     """A number of the driving joints, (W|1, NV); 0 elsewhere."""
     none = np.zeros(1)
-    return _beside([none if path is None else worlds.numbers(lambda s, p=path: get(s.joints[p].driving or OFF))
-                    for path in paths])  # fmt: skip
+    return _beside(
+        [none if path is None else worlds.numbers(lambda s, p=path: get(s.joints[p].driving or OFF)) for path in paths]
+    )
 
 
 def _per_dof(worlds: Worlds, model: Model, get) -> Array:
     """A number of the joints at each of their dofs, (W|1, NV); 0 for joints that were added."""
     names = [model.joints.name[j] for j in model.dofs.joint]
-    return _beside([worlds.numbers(lambda s, n=name: get(s.joints[n])) if name in worlds.first.joints else np.zeros(1)
-                    for name in names])  # fmt: skip
+    return _beside(
+        [
+            worlds.numbers(lambda s, n=name: get(s.joints[n])) if name in worlds.first.joints else np.zeros(1)
+            for name in names
+        ]
+    )
 
 
 def _beside(columns: list[Array]) -> Array:
@@ -182,9 +203,19 @@ def _wide(columns: list[Array]) -> Array:
 
 
 # A drive whose effort is bounded by zero does nothing, whatever a signal aims it at.
-WITHOUT = {"armature": 0.0, "damping": 0.0, "spring_stiffness": 0.0, "spring_energy": 0.0, "friction": 0.0,
-           "limit_lower": -np.inf, "limit_upper": np.inf, "velocity_limit": np.inf, "drive_stiffness": 0.0,
-           "drive_damping": 0.0, "effort_limit": 0.0}  # fmt: skip
+WITHOUT = {
+    "armature": 0.0,
+    "damping": 0.0,
+    "spring_stiffness": 0.0,
+    "spring_energy": 0.0,
+    "friction": 0.0,
+    "limit_lower": -np.inf,
+    "limit_upper": np.inf,
+    "velocity_limit": np.inf,
+    "drive_stiffness": 0.0,
+    "drive_damping": 0.0,
+    "effort_limit": 0.0,
+}
 WITHOUT_DRIVING = {"limit_strength": 0.0, "driving_acts": 0.0}
 
 
@@ -207,6 +238,7 @@ def without_laws_of_joints_off(model: Model) -> Model:
     if not off.any():
         return model
     dofs = replace(model.dofs, **{key: np.where(off, value, getattr(model.dofs, key)) for key, value in WITHOUT.items()})
-    affine = replace(model.affine, **{
-        key: np.where(off, value, getattr(model.affine, key)) for key, value in WITHOUT_DRIVING.items()})  # fmt: skip
+    affine = replace(
+        model.affine, **{key: np.where(off, value, getattr(model.affine, key)) for key, value in WITHOUT_DRIVING.items()}
+    )
     return replace(model, dofs=dofs, affine=affine)

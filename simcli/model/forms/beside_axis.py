@@ -49,10 +49,16 @@ def _refuse_frames(worlds: Worlds, forms: Forms) -> None:
     """Refuse bushings and cables of bars, whose attitude they see, and drags on their turning or beside their axis."""
     form = forms.model
     joints, bushings, drags = form.joints, form.bushings, form.drags
-    held = [(f"forces.{name}", "a bushing on", body)
-            for name, ends in zip(bushings.name, bushings.body.tolist(), strict=True) for body in ends]  # fmt: skip
-    held += [(f"joints.{form.cables.name[k]}", "a cable on", int(ends[j])) for k, j in enumerate(form.cables.joint.tolist())
-             for ends in (joints.parent, joints.child)]  # fmt: skip
+    held = [
+        (f"forces.{name}", "a bushing on", body)
+        for name, ends in zip(bushings.name, bushings.body.tolist(), strict=True)
+        for body in ends
+    ]
+    held += [
+        (f"joints.{form.cables.name[k]}", "a cable on", int(ends[j]))
+        for k, j in enumerate(form.cables.joint.tolist())
+        for ends in (joints.parent, joints.child)
+    ]
     places = link_points(form, drags.body, drags.point)
     for k, body in enumerate(drags.body.tolist()):
         if is_turning(form, k):
@@ -73,9 +79,10 @@ def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int 
     rows, anchor_pairs = constraints.rows, constraints.anchor_pairs
     a, b = int(anchor_pairs.link_a[p]), int(anchor_pairs.link_b[p])
     asked = {
-        Form.ALONG: [(a, rows.on_a)], Form.DOT: [(a, rows.on_a), (b, rows.on_b)],
+        Form.ALONG: [(a, rows.on_a)],
+        Form.DOT: [(a, rows.on_a), (b, rows.on_b)],
         Form.TURN: [(a, rows.on_a), (a, rows.across_a), (b, rows.on_b)],
-    }.get(Form(int(rows.form[r])), [])  # fmt: skip
+    }.get(Form(int(rows.form[r])), [])
     return next((link for link, d in asked if forms.direction(link, d[:, r]) is None), None)
 
 

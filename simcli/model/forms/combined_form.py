@@ -30,9 +30,17 @@ def combined(model: Model) -> Model:
     if not combinations.name:
         return model
     none, axis = np.zeros((1, 0, 3)), np.array([[[1.0, 0.0, 0.0]]])
-    parts = [JointInput(f"{name}{FREE_SUFFIX}", JointKind.PRISMATIC if linear else JointKind.REVOLUTE, WORLD, WORLD,
-                       MotionAxis(axis, none) if linear else MotionAxis(none, axis), is_tree=False)
-             for name, linear in zip(combinations.name, combinations.is_linear.tolist(), strict=True)]  # fmt: skip
+    parts = [
+        JointInput(
+            f"{name}{FREE_SUFFIX}",
+            JointKind.PRISMATIC if linear else JointKind.REVOLUTE,
+            WORLD,
+            WORLD,
+            MotionAxis(axis, none) if linear else MotionAxis(none, axis),
+            is_tree=False,
+        )
+        for name, linear in zip(combinations.name, combinations.is_linear.tolist(), strict=True)
+    ]
     joints = with_joints(model.joints, parts)
     joints = replace(joints, is_tree=np.append(model.joints.is_tree, np.zeros(len(parts), bool)))
     dofs, n = with_dofs(model.dofs, parts, model.n_joints), model.n_qd
@@ -55,5 +63,7 @@ def values_at(combinations: Combinations, coordinates: Array) -> Array:
         (W, X).
     """
     terms, _slope = polynomial_at(combinations.term_polynomial, coordinates[:, combinations.term_dof])
-    return np.stack([terms[:, a:b].sum(axis=1) for a, b in zip(combinations.term_start[:-1], combinations.term_start[1:],
-                                                                strict=True)], axis=1)  # fmt: skip
+    return np.stack(
+        [terms[:, a:b].sum(axis=1) for a, b in zip(combinations.term_start[:-1], combinations.term_start[1:], strict=True)],
+        axis=1,
+    )

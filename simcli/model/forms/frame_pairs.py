@@ -59,8 +59,10 @@ def is_turning(model: Model, k: int) -> bool:
 def forms_of(forms: Forms, pair: FramePair) -> list[AffineForm] | None:
     """The numbers of a pair; None if one of them is no affine form."""
     x_a, x_b = forms.point(pair.link_a, pair.point_a, True), forms.point(pair.link_b, pair.point_b, True)
-    axes = [_axes(forms, link if pair.turns else WORLD, frame)
-            for link, frame in ((pair.link_a, pair.frame_a), (pair.link_b, pair.frame_b))]  # fmt: skip
+    axes = [
+        _axes(forms, link if pair.turns else WORLD, frame)
+        for link, frame in ((pair.link_a, pair.frame_a), (pair.link_b, pair.frame_b))
+    ]
     if x_a is None or x_b is None or None in axes:
         return None
     gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
@@ -91,11 +93,13 @@ def frame_columns(forms: Forms, pairs: Iterable[FramePair]) -> dict[str, Array] 
         shares += [[(n, number.coef[i]) for n, number in enumerate(numbers) if i in number.coef] for i in sites[-1]]
         constants += [number.constant for number in numbers]
     return {
-        "site_start": np.cumsum([0, *map(len, sites)]), "site": np.array([i for own in sites for i in own], int),
+        "site_start": np.cumsum([0, *map(len, sites)]),
+        "site": np.array([i for own in sites for i in own], int),
         "share_start": np.cumsum([0, *map(len, shares)]),
         "share_number": np.array([n for own in shares for n, _ in own], int),
-        "share_coef": stacked_columns([b for own in shares for _, b in own]), "frame_constant": stacked_columns(constants),
-    }  # fmt: skip
+        "share_coef": stacked_columns([b for own in shares for _, b in own]),
+        "frame_constant": stacked_columns(constants),
+    }
 
 
 def stacked_columns(columns: list[Array]) -> Array:

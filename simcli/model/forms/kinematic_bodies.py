@@ -82,6 +82,15 @@ def prescribed_bodies_of(model: Model, joint: Array) -> PrescribedBodies:
     vector = np.isin(joints.qd_start[chosen], balls[:, 0])
     curve = np.select([vector, several & ~np.isin(joints.kind[chosen], BALLS)], [VECTOR, SUCCESSIVE], CONSTANT)
     return PrescribedBodies(
-        joint, bodies, np.concatenate(([0], np.cumsum(counts))).astype(int), dof, axis * pitch[..., None],
-        axis * turns[:, None], joints.X_p[:, chosen, :3], several | (np.array(counts, int) == 1), by_position, start, curve,
-    )  # fmt: skip
+        joint,
+        bodies,
+        np.concatenate(([0], np.cumsum(counts))).astype(int),
+        dof,
+        axis * pitch[..., None],
+        axis * turns[:, None],
+        joints.X_p[:, chosen, :3],
+        several | (np.array(counts, int) == 1),
+        by_position,
+        start,
+        curve,
+    )

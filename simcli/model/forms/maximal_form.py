@@ -60,9 +60,10 @@ def maximal_form(model: Model, start: State) -> Model:
     model = replace(model, dofs=with_damping(model))
     return replace(
         with_state(model, start, [q for q, _ in starts], [qd for _, qd in starts]),
-        joints=joints, dofs=with_dofs(model.dofs, free, model.n_joints),
+        joints=joints,
+        dofs=with_dofs(model.dofs, free, model.n_joints),
         links=build_links(model.bodies, parts, steps, joints.q_start, joints.qd_start),
-    )  # fmt: skip
+    )
 
 
 def has_own_free_joint(model: Model, j: int) -> bool:
@@ -104,16 +105,25 @@ def with_joints(joints: Joints, added: list[JointInput]) -> Joints:
     m = len(added)
     counts = {"q_start": [p.n_q for p in added], "qd_start": [p.n_qd for p in added]}
     more = {
-        "kind": [p.kind for p in added], "parent": [p.parent for p in added], "child": [p.child for p in added],
-        "is_tree": [True] * m, "enabled": [True] * m, "articulation": [-1] * m,
+        "kind": [p.kind for p in added],
+        "parent": [p.parent for p in added],
+        "child": [p.child for p in added],
+        "is_tree": [True] * m,
+        "enabled": [True] * m,
+        "articulation": [-1] * m,
         "dof_dim": [p.entry.dof_dim(p.motion) for p in added],
-    }  # fmt: skip
-    columns = {name: np.concatenate((getattr(joints, name), _like(getattr(joints, name), values)))
-               for name, values in more.items()}  # fmt: skip
-    columns |= {name: np.concatenate((getattr(joints, name), getattr(joints, name)[-1] + np.cumsum(n))).astype(np.int32)
-                for name, n in counts.items()}  # fmt: skip
-    columns |= {name: beside([getattr(joints, name), *(np.asarray(getattr(p, name))[:, None] for p in added)])
-                for name in ("X_p", "X_c", "init_angle", "length", "compliance")}  # fmt: skip
+    }
+    columns = {
+        name: np.concatenate((getattr(joints, name), _like(getattr(joints, name), values))) for name, values in more.items()
+    }
+    columns |= {
+        name: np.concatenate((getattr(joints, name), getattr(joints, name)[-1] + np.cumsum(n))).astype(np.int32)
+        for name, n in counts.items()
+    }
+    columns |= {
+        name: beside([getattr(joints, name), *(np.asarray(getattr(p, name))[:, None] for p in added)])
+        for name in ("X_p", "X_c", "init_angle", "length", "compliance")
+    }
     pitch = beside([joints.pitch, np.zeros((1, m))])
     return replace(joints, name=joints.name + tuple(p.name for p in added), pitch=pitch, **columns)
 
@@ -131,21 +141,30 @@ def with_dofs(dofs: Dofs, added: list[JointInput], first: int) -> Dofs:
     axes = [axes if axes.ndim == 3 else axes[None] for p in added for axes in (p.motion.linear, p.motion.angular)]
     labels = (tuple(p.name for p, count in zip(added, n, strict=True) for _ in range(count)) for n in (n_qd, n_q))
     return replace(
-        dofs, label=dofs.label + next(labels), q_label=dofs.q_label + next(labels), axis=beside([dofs.axis, *axes]),
+        dofs,
+        label=dofs.label + next(labels),
+        q_label=dofs.q_label + next(labels),
+        axis=beside([dofs.axis, *axes]),
         joint=np.concatenate((dofs.joint, np.repeat(first + np.arange(len(added)), n_qd))).astype(np.int32),
-        drive_mode=np.concatenate((dofs.drive_mode, np.full(total, DriveMode.NONE))).astype(np.int32), **columns,
-    )  # fmt: skip
+        drive_mode=np.concatenate((dofs.drive_mode, np.full(total, DriveMode.NONE))).astype(np.int32),
+        **columns,
+    )
 
 
 def with_state(model: Model, start: State, q: list[Array], qd: list[Array]) -> Model:
     """The model with the coordinates and velocities of joints behind its own; its joints are not yet in the tables."""
     total = sum(piece.shape[1] for piece in qd)
     return replace(
-        model, joint_q=beside([start.joint_q, *q]), joint_qd=beside([start.joint_qd, *qd]),
+        model,
+        joint_q=beside([start.joint_q, *q]),
+        joint_qd=beside([start.joint_qd, *qd]),
         joint_f=beside([model.joint_f, np.zeros((1, total))]),
-        motions=replace(model.motions, kind=np.concatenate((model.motions.kind, np.zeros(total, np.int32))),
-                        value=beside([model.motions.value, np.zeros((1, total))])),
-    )  # fmt: skip
+        motions=replace(
+            model.motions,
+            kind=np.concatenate((model.motions.kind, np.zeros(total, np.int32))),
+            value=beside([model.motions.value, np.zeros((1, total))]),
+        ),
+    )
 
 
 def with_damping(model: Model) -> Dofs:
@@ -198,8 +217,9 @@ def turning_worlds(model: Model, h: float) -> Array:
     return worst * h * h > STABLE
 
 
-def refuse_differing(model: Model, solver: MaximalSolver, where: Callable[[str], Where | None],
-                     numbers: Sequence[int] | None = None) -> None:  # fmt: skip
+def refuse_differing(
+    model: Model, solver: MaximalSolver, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None
+) -> None:
     """Refuse a batch of which some worlds would take other steps of maximal coordinates than others.
 
     Args:
@@ -214,8 +234,10 @@ def refuse_differing(model: Model, solver: MaximalSolver, where: Callable[[str],
     turning = turning_worlds(model, solver.dt) if solver.joint_direction == "auto" else np.zeros(1, bool)
     if turning.any() and not turning.all():
         one, other = (int(k) if numbers is None else numbers[int(k)] for k in (np.argmax(turning), np.argmin(turning)))
-        message = (f"loads on light bodies in world {one} are too heavy for `joint_direction: explicit` with dt = "
-                   f"{solver.dt:g} s, but not those in world {other}, and all worlds of a batch use the same")  # fmt: skip
+        message = (
+            f"loads on light bodies in world {one} are too heavy for `joint_direction: explicit` with dt = "
+            f"{solver.dt:g} s, but not those in world {other}, and all worlds of a batch use the same"
+        )
         hint = "write `joint_direction: implicit` in `solver`, which suits both, or a smaller `dt`"
         raise SceneError([Fault("SC645", message, where("solver"), hint)])
 

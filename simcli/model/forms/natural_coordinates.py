@@ -246,8 +246,10 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
             path = f"bodies.{name}.natural" if spec else f"bodies.{name}"
             worlds.fault("SC469", path, f"body `{name}` {words}", "change its points and vectors, or its kind")
         n_points, n_vectors = constructor_counts(kind)
-        names = [*(spec.points if spec and spec.points else [f"p{k}" for k in range(n_points)]),
-                 *LETTERS[n_points - 1 : n_points - 1 + n_vectors]]  # fmt: skip
+        names = [
+            *(spec.points if spec and spec.points else [f"p{k}" for k in range(n_points)]),
+            *LETTERS[n_points - 1 : n_points - 1 + n_vectors],
+        ]
         shown = [axis for k, axis in enumerate(_AXES) if k != model.plane]
         label += [f"{name}:{kind}.{entity}.{axis}" for entity in names for axis in shown]
         body += [b] * len(names)

@@ -71,19 +71,22 @@ def natural_form(model: Model, start: State) -> Model:
     begun = with_state(model, start, q, qd)
     prescribed = np.repeat(np.where(joint >= 0, MotionKind.POSITION, MotionKind.NONE), n)
     return replace(
-        begun, motions=replace(begun.motions, kind=np.append(model.motions.kind, prescribed).astype(np.int32)),
-        joints=joints, dofs=with_dofs(model.dofs, added, model.n_joints),
+        begun,
+        motions=replace(begun.motions, kind=np.append(model.motions.kind, prescribed).astype(np.int32)),
+        joints=joints,
+        dofs=with_dofs(model.dofs, added, model.n_joints),
         columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active, joint),
         links=_links(model, joints.q_start[model.n_joints :], n, axes, A, n_vectors),
-    )  # fmt: skip
+    )
 
 
 class _Columns(JointInput):
     """The joint that stands for the natural coordinates of a body in the table of joints."""
 
     def __init__(self, name: str, body: int, n: int):
-        super().__init__(name, JointKind.FREE, WORLD, body,
-                         MotionAxis(np.eye(3)[None], np.tile(np.eye(3), (1, n // 3 - 1, 1))))  # fmt: skip
+        super().__init__(
+            name, JointKind.FREE, WORLD, body, MotionAxis(np.eye(3)[None], np.tile(np.eye(3), (1, n // 3 - 1, 1)))
+        )
         self.count = n
 
     @property
@@ -150,13 +153,25 @@ def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vect
     second = np.zeros((1, count, 6))
     first_qd = int(model.n_qd) + np.concatenate(([0], np.cumsum(n)[:-1]))
     return Links(
-        parent=np.full(count, WORLD, np.int32), root=number, kind=np.full(count, LinkKind.AFFINE, np.int32),
-        joint=(model.n_joints + number).astype(np.int32), body=number, q_start=q_start[:-1].astype(np.int32),
-        qd_start=first_qd.astype(np.int32), n_qd=n.astype(np.int32), rotation=np.broadcast_to(np.eye(3), (1, count, 3, 3)),
-        offset=np.zeros((1, count, 3)), turn=np.zeros(count), advance=np.zeros((1, count)), mass=bodies.mass,
-        com=np.zeros((1, count, 3)), inertia=_inertia(second, bodies.inertia, axes), body_rotation=rotation,
-        body_offset=-rot.turn(rotation, bodies.com), tip=number,
-    )  # fmt: skip
+        parent=np.full(count, WORLD, np.int32),
+        root=number,
+        kind=np.full(count, LinkKind.AFFINE, np.int32),
+        joint=(model.n_joints + number).astype(np.int32),
+        body=number,
+        q_start=q_start[:-1].astype(np.int32),
+        qd_start=first_qd.astype(np.int32),
+        n_qd=n.astype(np.int32),
+        rotation=np.broadcast_to(np.eye(3), (1, count, 3, 3)),
+        offset=np.zeros((1, count, 3)),
+        turn=np.zeros(count),
+        advance=np.zeros((1, count)),
+        mass=bodies.mass,
+        com=np.zeros((1, count, 3)),
+        inertia=_inertia(second, bodies.inertia, axes),
+        body_rotation=rotation,
+        body_offset=-rot.turn(rotation, bodies.com),
+        tip=number,
+    )
 
 
 def _inertia(six: Array, inertia: Array, axes: Array) -> Array:

@@ -199,8 +199,10 @@ def expand_rows(forms: Forms, constraints: Constraints) -> list[Polynomial] | No
     rows: list[Polynomial] = []
     for p in range(len(anchor_pairs.joint)):
         ends = anchor_pairs.link_a[p], anchor_pairs.link_b[p]
-        x_a, x_b = (forms.point(int(link), place[:, p]) for link, place in zip(
-            ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True))  # fmt: skip
+        x_a, x_b = (
+            forms.point(int(link), place[:, p])
+            for link, place in zip(ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True)
+        )
         if x_a is None or x_b is None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]

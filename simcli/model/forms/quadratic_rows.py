@@ -123,15 +123,18 @@ def quadratic_of(model: Model) -> Quadratic | None:
     return flat_tables(forms, rows, pushes, frames, table.is_hard)
 
 
-def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], frames: dict[str, Array],
-                is_hard: Array) -> Quadratic:
+def flat_tables(
+    forms: Forms, rows: list[Polynomial], pushes: list[Push], frames: dict[str, Array], is_hard: Array
+) -> Quadratic:
     """Rows as flat lists, with the forms that they need; frames as of `frame_columns`."""
     partners = [row.partner for row in rows if row.partner is not None]
     shape, own = np.array([row.shape for row in rows], int), len(rows)
     turns, is_bent = shape == Shape.TURN, np.append(np.isin(shape, BENT), np.ones(len(partners), bool))
     entries = _gradients(forms, rows, partners)
-    curves = [[(r, i, j, b) for (i, j), b in sorted(row.curvature().items())] if not turn else []
-             for r, (row, turn) in enumerate(zip(rows, turns, strict=True))]  # fmt: skip
+    curves = [
+        [(r, i, j, b) for (i, j), b in sorted(row.curvature().items())] if not turn else []
+        for r, (row, turn) in enumerate(zip(rows, turns, strict=True))
+    ]
     sums = _sums(rows, entries)
     rows = rows + partners
     products = [[(forms.of(a), forms.of(b), w) for a, b, w in row.products] for row in rows]
@@ -142,19 +145,40 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], frames
     of_forms = [list(form.coef.items()) for form in forms.forms]
     linear = [[(i, b) for i, b in row.affine.coef.items() if np.any(b)] for row in rows]
     return Quadratic(
-        n=forms.n, is_hard=is_hard, shape=shape, partner=np.where(turns, own + np.cumsum(turns) - 1, -1),
-        form_start=_starts(of_forms), form_at=_at(of_forms, 0), form_coef=_columns(of_forms, 1),
+        n=forms.n,
+        is_hard=is_hard,
+        shape=shape,
+        partner=np.where(turns, own + np.cumsum(turns) - 1, -1),
+        form_start=_starts(of_forms),
+        form_at=_at(of_forms, 0),
+        form_coef=_columns(of_forms, 1),
         form_constant=stacked_columns([form.constant for form in forms.forms]),
         constant=stacked_columns([row.affine.constant for row in rows]),
-        linear_start=_starts(linear), linear_at=_at(linear, 0), linear_coef=_columns(linear, 1),
-        product_start=_starts(products), product_i=_at(products, 0), product_j=_at(products, 1),
+        linear_start=_starts(linear),
+        linear_at=_at(linear, 0),
+        linear_coef=_columns(linear, 1),
+        product_start=_starts(products),
+        product_i=_at(products, 0),
+        product_j=_at(products, 1),
         product_weight=_columns(products, 2),
-        entry_start=_starts(entries), entry_at=_at(entries, 0), entry_coef=_columns(entries, 1),
-        curved=np.array(curved, int), term_start=_starts(terms), term_at=_at(terms, 0), term_coef=_columns(terms, 1),
-        bend_row=_at(curves, 0), bend_i=_at(curves, 1), bend_j=_at(curves, 2), bend_weight=_columns(curves, 3),
-        push_at=_at([pushes], 0), push_form=_at([pushes], 1), push_component=_at([pushes], 2),
-        push_weight=_columns([pushes], 3), **sums, **frames,
-    )  # fmt: skip
+        entry_start=_starts(entries),
+        entry_at=_at(entries, 0),
+        entry_coef=_columns(entries, 1),
+        curved=np.array(curved, int),
+        term_start=_starts(terms),
+        term_at=_at(terms, 0),
+        term_coef=_columns(terms, 1),
+        bend_row=_at(curves, 0),
+        bend_i=_at(curves, 1),
+        bend_j=_at(curves, 2),
+        bend_weight=_columns(curves, 3),
+        push_at=_at([pushes], 0),
+        push_form=_at([pushes], 1),
+        push_component=_at([pushes], 2),
+        push_weight=_columns([pushes], 3),
+        **sums,
+        **frames,
+    )
 
 
 def _sums(rows: list[Polynomial], entries: list[list[tuple]]) -> dict[str, Array]:
@@ -162,14 +186,29 @@ def _sums(rows: list[Polynomial], entries: list[list[tuple]]) -> dict[str, Array
     chosen, first = [r for r, row in enumerate(rows) if row.shape == Shape.SUM], _starts(entries)
     parts = [list(rows[r].parts) for r in chosen]
     place = [{entry[0]: first[r] + e for e, entry in enumerate(entries[r])} for r in chosen]
-    pairs = [(at[entry[0]], first[part] + e) for at, some in zip(place, parts, strict=True) for part in some
-             for e, entry in enumerate(entries[part])]  # fmt: skip
-    crosses = [(part, first[part] + a, first[part] + b) for some in parts for part in some
-               for a in range(len(entries[part])) for b in range(a + 1)]  # fmt: skip
-    return {"sum_row": np.array(chosen, int), "part_start": _starts(parts),
-            "part": np.array([*itertools.chain(*parts)], int),
-            "pair_into": _at([pairs], 0), "pair_from": _at([pairs], 1),
-            "cross_row": _at([crosses], 0), "cross_a": _at([crosses], 1), "cross_b": _at([crosses], 2)}  # fmt: skip
+    pairs = [
+        (at[entry[0]], first[part] + e)
+        for at, some in zip(place, parts, strict=True)
+        for part in some
+        for e, entry in enumerate(entries[part])
+    ]
+    crosses = [
+        (part, first[part] + a, first[part] + b)
+        for some in parts
+        for part in some
+        for a in range(len(entries[part]))
+        for b in range(a + 1)
+    ]
+    return {
+        "sum_row": np.array(chosen, int),
+        "part_start": _starts(parts),
+        "part": np.array([*itertools.chain(*parts)], int),
+        "pair_into": _at([pairs], 0),
+        "pair_from": _at([pairs], 1),
+        "cross_row": _at([crosses], 0),
+        "cross_a": _at([crosses], 1),
+        "cross_b": _at([crosses], 2),
+    }
 
 
 def _gradients(forms: Forms, rows: list[Polynomial], partners: list[Polynomial]) -> list[list[tuple]]:

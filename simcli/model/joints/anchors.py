@@ -51,8 +51,11 @@ def hinges_about_centres(spec: SceneSpec, model: Model) -> list[str]:
     A body whose centre of mass is not its origin has its origin at the hinge, as in files of robots, and one that stands at
     the origin of the world turns about that. The centre is that of the masses: of several shapes, and of meshes, too.
     """
-    return [name for name, joint in spec.joints.items() if _is_placeless(joint) and _is_drawn_elsewhere(spec, joint.child)
-            and _is_centred(model, joint.child)]  # fmt: skip
+    return [
+        name
+        for name, joint in spec.joints.items()
+        if _is_placeless(joint) and _is_drawn_elsewhere(spec, joint.child) and _is_centred(model, joint.child)
+    ]
 
 
 def placeless_text(spec: SceneSpec, model: Model) -> tuple[str, str, str]:

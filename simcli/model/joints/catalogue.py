@@ -247,7 +247,8 @@ RIBLE_ENTRIES: dict[str, JointEntry] = {
     "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
     "nc_prismatic_spherical": CATALOGUE["point_on_line"],
     "nc_universal_prismatic": _entry(
-        "nc_universal_prismatic", JointKind.UNIVERSAL_PRISMATIC, composed(1, 2), *_SWAPPED, _AXIS),
+        "nc_universal_prismatic", JointKind.UNIVERSAL_PRISMATIC, composed(1, 2), *_SWAPPED, _AXIS
+    ),
     "nc_planar": _again("d6", 2, 0, "axis"),
     "nc_planar_revolute": _again("planar", 2, 1, "axis"),
     "nc_planar_universal": _again("d6", 2, 2, "axis"),
@@ -260,7 +261,7 @@ RIBLE_ENTRIES: dict[str, JointEntry] = {
     "nc_floating_revolute": _again("d6", 3, 1, "axis"),
     "nc_floating_universal": _again("d6", 3, 2, "axis"),
     "nc_floating_spherical": _again("free", 3, 3),
-}  # fmt: skip
+}
 CATALOGUE |= RIBLE_ENTRIES
 TYPE_NAME = {entry.kind: name for name, entry in RIBLE_ENTRIES.items()} | TYPE_NAME  # the shorter name of two
 

@@ -92,8 +92,18 @@ def joint_inputs(model: Model) -> list[JointInput]:
         axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
         n_linear = int(t.dof_dim[j, 0])
         motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
-        parts.append(JointInput(name, JointKind(t.kind[j]), int(t.parent[j]), int(t.child[j]), motion, t.X_p[:, j],
-                               t.X_c[:, j], is_tree=bool(t.is_tree[j])))  # fmt: skip
+        parts.append(
+            JointInput(
+                name,
+                JointKind(t.kind[j]),
+                int(t.parent[j]),
+                int(t.child[j]),
+                motion,
+                t.X_p[:, j],
+                t.X_c[:, j],
+                is_tree=bool(t.is_tree[j]),
+            )
+        )
     return parts
 
 
@@ -126,7 +136,16 @@ def _links_of(model: Model) -> Links:
         first, last = int(joints.qd_start[j]), int(joints.qd_start[j + 1])
         middle, axis = first + int(joints.dof_dim[j, 0]), model.dofs.axis
         motion = MotionAxis(axis[:, first:middle], axis[:, middle:last], joints.pitch[:, j])
-        parts.append(JointInput(name, JointKind(joints.kind[j]), int(joints.parent[j]), int(joints.child[j]), motion,
-                               joints.X_p[:, j], joints.X_c[:, j]))  # fmt: skip
+        parts.append(
+            JointInput(
+                name,
+                JointKind(joints.kind[j]),
+                int(joints.parent[j]),
+                int(joints.child[j]),
+                motion,
+                joints.X_p[:, j],
+                joints.X_c[:, j],
+            )
+        )
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
     return build_links(bodies, parts, steps, joints.q_start, joints.qd_start)

@@ -102,8 +102,16 @@ def eliminate(n: int, pairs: _Array, late: _Array) -> Elimination:
             update_start.append(len(update))
     ends = np.sort(position[np.asarray(pairs, int).reshape(-1, 2)], axis=1)
     place = np.array([entry[int(i), int(j)] for i, j in ends], int)
-    return Elimination(np.array(order, int), position, np.array(start), np.array(row, int), np.array(column, int),
-                       np.array(update_start), np.array(update, int), place)
+    return Elimination(
+        np.array(order, int),
+        position,
+        np.array(start),
+        np.array(row, int),
+        np.array(column, int),
+        np.array(update_start),
+        np.array(update, int),
+        place,
+    )
 
 
 def _order(n: int, pairs: _Array, late: _Array) -> tuple[list[int], list[set[int]]]:

@@ -305,8 +305,12 @@ def read_dofs(worlds: Worlds, part: JointInput) -> None:
 
 def _read_limits(worlds: Worlds, part: JointInput) -> None:
     name, n = part.name, part.n_qd
-    sources = (("limit_lower", "lower", -np.inf), ("limit_upper", "upper", np.inf),
-               ("limit_stiffness", "stiffness", 0.0), ("limit_damping", "damping", np.nan))  # fmt: skip
+    sources = (
+        ("limit_lower", "lower", -np.inf),
+        ("limit_upper", "upper", np.inf),
+        ("limit_stiffness", "stiffness", 0.0),
+        ("limit_damping", "damping", np.nan),
+    )
     for column, key, default in sources:
         part.dof[column] = worlds.numbers(
             lambda s, k=key, d=default: [d if one is None else _or(getattr(one, k), d) for one in s.joints[name].limit],
@@ -327,9 +331,13 @@ def _read_drives(worlds: Worlds, part: JointInput) -> None:
     name, n = part.name, part.n_qd
     drives = worlds.first.joints[name].drive
     part.drive_mode = tuple(DriveMode.NONE if one is None else DriveMode[one.mode.upper()] for one in drives)
-    sources = (("drive_stiffness", "stiffness", 0.0), ("drive_damping", "damping", 0.0),
-               ("drive_target", "direct_target", 0.0), ("drive_target_velocity", "target_velocity", 0.0),
-               ("effort_limit", "effort_limit", np.inf))  # fmt: skip
+    sources = (
+        ("drive_stiffness", "stiffness", 0.0),
+        ("drive_damping", "damping", 0.0),
+        ("drive_target", "direct_target", 0.0),
+        ("drive_target_velocity", "target_velocity", 0.0),
+        ("effort_limit", "effort_limit", np.inf),
+    )
     for column, key, default in sources:
         read = lambda one, k=key, d=default: d if one is None else constant_part(_or(getattr(one, k), d))  # noqa: E731
         part.dof[column] = worlds.numbers(lambda s, read=read: [read(one) for one in s.joints[name].drive], (n,))

@@ -189,8 +189,10 @@ def build_links(bodies: Bodies, joints: list[JointInput], steps: list[Step], q_s
     b = _carried(stack_worlds(chain.body_offset, (3,)), body)
     com, inertia = _link_inertia(_carried(bodies.com, body), _carried(bodies.inertia, body), B, b)
     return Links(
-        **{name: np.array([getattr(k, name) for k in links], np.int32)
-           for name in ("parent", "root", "kind", "joint", "q_start", "qd_start", "n_qd")},
+        **{
+            name: np.array([getattr(k, name) for k in links], np.int32)
+            for name in ("parent", "root", "kind", "joint", "q_start", "qd_start", "n_qd")
+        },
         body=body,
         rotation=stack_worlds([k.rotation for k in links], (3, 3)),
         offset=stack_worlds([k.offset for k in links], (3,)),
@@ -202,7 +204,7 @@ def build_links(bodies: Bodies, joints: list[JointInput], steps: list[Step], q_s
         body_rotation=B,
         body_offset=b,
         tip=chain.tip,
-    )  # fmt: skip
+    )
 
 
 def _carried(column: Array, body: Array, nothing: Array | float = 0.0) -> Array:

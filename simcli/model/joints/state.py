@@ -57,8 +57,13 @@ class State:
             ValueError: naming the array.
         """
         n = model.n_worlds
-        shapes = {"joint_q": (n, model.n_q), "joint_qd": (n, model.n_qd), "joint_f": (n, model.n_qd),
-                  "body_q": (n, model.n_bodies, 7), "body_qd": (n, model.n_bodies, 6)}  # fmt: skip
+        shapes = {
+            "joint_q": (n, model.n_q),
+            "joint_qd": (n, model.n_qd),
+            "joint_f": (n, model.n_qd),
+            "body_q": (n, model.n_bodies, 7),
+            "body_qd": (n, model.n_bodies, 6),
+        }
         for name, shape in shapes.items():
             if np.shape(getattr(self, name)) != shape:
                 found = np.shape(getattr(self, name))

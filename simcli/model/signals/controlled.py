@@ -83,9 +83,12 @@ def _joined(model: Model, names: list[str], columns: list[int], dofs: list[int],
         piece_start=_longer(signals.piece_start, [int(end[0])] * len(names)),
     )
     gain = np.ones((len(inputs.gain), len(names)))
-    inputs = Inputs(_longer(inputs.column, columns), _longer(inputs.item, dofs),
-                    _longer(inputs.signal, list(range(n, n + len(names)))),
-                    np.concatenate([inputs.gain, gain], axis=1))  # fmt: skip
+    inputs = Inputs(
+        _longer(inputs.column, columns),
+        _longer(inputs.item, dofs),
+        _longer(inputs.signal, list(range(n, n + len(names)))),
+        np.concatenate([inputs.gain, gain], axis=1),
+    )
     return replace(model, signals=signals, inputs=inputs)
 
 

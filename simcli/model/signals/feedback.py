@@ -44,8 +44,12 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
     for other, numbers in worlds.each(laws_of):
         laws.fault = laws.fault or other.fault
         if other.columns != laws.columns and not laws.fault:
-            worlds.fault("SC455", "signals", "the expressions of signals differ between worlds by more than numbers",
-                         "batch.vary changes numbers, not the structure")  # fmt: skip
+            worlds.fault(
+                "SC455",
+                "signals",
+                "the expressions of signals differ between worlds by more than numbers",
+                "batch.vary changes numbers, not the structure",
+            )
             return no_feedback()
         constants.append((other.constants, numbers))
     if laws.fault:
@@ -96,8 +100,13 @@ class _Laws:
     def __init__(self, spec: SceneSpec, order: list[str], signals: Signals, longest: dict[str, int]):
         self.constants, self.fault = [], None
         index = {name: k for k, name in enumerate(signals.name)}
-        self.names = LawNames(index, {name: [(index[latch], change) for latch, change in changes]
-                                      for name, changes in switched_constants(spec).items()})  # fmt: skip
+        self.names = LawNames(
+            index,
+            {
+                name: [(index[latch], change) for latch, change in changes]
+                for name, changes in switched_constants(spec).items()
+            },
+        )
         self.events = [event for event in spec.events if event.when is not None]
         dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
         self.told_state = []
@@ -145,7 +154,15 @@ class _Laws:
         integers = lambda values: np.array(values, np.int32)  # noqa: E731
         lines = integers(self.rows).reshape(-1, _COLUMNS).T
         return Feedback(
-            integers([signals.name.index(name) for name in self.order]), integers(self.every), integers(self.start),
-            integers(self.result), *(column.copy() for column in lines), constants, tuple(self.names.quantities),
-            self.told, np.array(self.told_again, bool), integers(self.told_state).reshape(-1, 2), self.names.n_states,
-        )  # fmt: skip
+            integers([signals.name.index(name) for name in self.order]),
+            integers(self.every),
+            integers(self.start),
+            integers(self.result),
+            *(column.copy() for column in lines),
+            constants,
+            tuple(self.names.quantities),
+            self.told,
+            np.array(self.told_again, bool),
+            integers(self.told_state).reshape(-1, 2),
+            self.names.n_states,
+        )

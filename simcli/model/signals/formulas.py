@@ -18,12 +18,32 @@ from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, ExpressionErro
 from simcli.spec.values.varied import DivergedError, VariedFormula, as_float, for_all_worlds
 
 _FOLDED: dict[Op, Callable[..., float]] = {
-    Op.ADD: lambda x, y: x + y, Op.SUBTRACT: lambda x, y: x - y, Op.MULTIPLY: lambda x, y: x * y,
-    Op.DIVIDE: lambda x, y: x / y, Op.ABSOLUTE: abs, **{op: for_all_worlds(function) for op, function in (
-        (Op.POWER, math.pow), *((op, FUNCTIONS[name][0]) for op, name in (
-            (Op.MINIMUM, "min"), (Op.MAXIMUM, "max"), (Op.ARCTANGENT, "atan2"), (Op.ROOT, "sqrt"), (Op.SINE, "sin"),
-            (Op.COSINE, "cos"), (Op.TANGENT, "tan"), (Op.EXPONENTIAL, "exp"), (Op.SIGN, "sign"))))},
-}  # fmt: skip
+    Op.ADD: lambda x, y: x + y,
+    Op.SUBTRACT: lambda x, y: x - y,
+    Op.MULTIPLY: lambda x, y: x * y,
+    Op.DIVIDE: lambda x, y: x / y,
+    Op.ABSOLUTE: abs,
+    **{
+        op: for_all_worlds(function)
+        for op, function in (
+            (Op.POWER, math.pow),
+            *(
+                (op, FUNCTIONS[name][0])
+                for op, name in (
+                    (Op.MINIMUM, "min"),
+                    (Op.MAXIMUM, "max"),
+                    (Op.ARCTANGENT, "atan2"),
+                    (Op.ROOT, "sqrt"),
+                    (Op.SINE, "sin"),
+                    (Op.COSINE, "cos"),
+                    (Op.TANGENT, "tan"),
+                    (Op.EXPONENTIAL, "exp"),
+                    (Op.SIGN, "sign"),
+                )
+            ),
+        )
+    },
+}
 
 
 @dataclass
@@ -124,6 +144,7 @@ class Code:
 
     def arithmetic(self) -> Arithmetic:
         """What formulas compute with."""
+
         def binary(op):
             return lambda a, b: self.of(op, a, b)
 
@@ -131,8 +152,15 @@ class Code:
             return lambda *values: reduce(binary(op), values)
 
         operators = {ast.Add: Op.ADD, ast.Sub: Op.SUBTRACT, ast.Mult: Op.MULTIPLY, ast.Div: Op.DIVIDE, ast.Pow: Op.POWER}
-        unary = {"abs": Op.ABSOLUTE, "sqrt": Op.ROOT, "sin": Op.SINE, "cos": Op.COSINE, "tan": Op.TANGENT,
-                 "exp": Op.EXPONENTIAL, "sign": Op.SIGN}  # fmt: skip
+        unary = {
+            "abs": Op.ABSOLUTE,
+            "sqrt": Op.ROOT,
+            "sin": Op.SINE,
+            "cos": Op.COSINE,
+            "tan": Op.TANGENT,
+            "exp": Op.EXPONENTIAL,
+            "sign": Op.SIGN,
+        }
         functions = {name: (lambda a, op=op: self.of(op, a)) for name, op in unary.items()}
         functions |= {"min": chain(Op.MINIMUM), "max": chain(Op.MAXIMUM), "atan2": binary(Op.ARCTANGENT), "clip": self.clip}
         return Arithmetic(self.number, {node: binary(op) for node, op in operators.items()}, functions)

@@ -95,8 +95,11 @@ def _drives(wiring: _Wiring) -> None:
 
 def _forces(wiring: _Wiring) -> None:
     model = wiring.model
-    combined = [(name, force.drive) for name, force in wiring.worlds.first.forces.items()
-                if force.type == "coupling" and force.hold is None]  # fmt: skip
+    combined = [
+        (name, force.drive)
+        for name, force in wiring.worlds.first.forces.items()
+        if force.type == "coupling" and force.hold is None
+    ]
     for n, (name, drive) in enumerate(combined):
         if drive is not None:  # of the coordinate that stands for it behind all others, see forms/combined_form.py
             wiring.drive_target(model.n_qd + n, f"forces.{name}", 0, drive)
@@ -146,8 +149,9 @@ def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
     spec, path = worlds.first.bodies[name], f"bodies.{name}"
     if not spec.kinematic:
         if spec.motion is not None:
-            worlds.fault("SC470", f"{path}.motion", f"body `{name}` has a motion, but is not kinematic",
-                         "write kinematic: true")  # fmt: skip
+            worlds.fault(
+                "SC470", f"{path}.motion", f"body `{name}` has a motion, but is not kinematic", "write kinematic: true"
+            )
         return
     at_root = (joints.child == body) & joints.is_tree & (joints.parent == WORLD)
     if not at_root.any():

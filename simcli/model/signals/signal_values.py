@@ -50,8 +50,9 @@ def _drives(spec: SceneSpec) -> Iterator[tuple[str, DriveSpec | None]]:
 
 def _lag(drive: DriveSpec) -> SignalSpec:
     lag = drive.activation
-    return SignalSpec(filter=FilterSignal(input=drive.target, time_constant=lag.time_constant, initial=lag.initial,
-                                          method=lag.method))  # fmt: skip
+    return SignalSpec(
+        filter=FilterSignal(input=drive.target, time_constant=lag.time_constant, initial=lag.initial, method=lag.method)
+    )
 
 
 _PARAMETERS = 4

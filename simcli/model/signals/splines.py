@@ -35,7 +35,7 @@ def spline_derivatives(time: Array, value: Array, degree: int) -> Array:
     found = np.zeros((degree + 1, *value.shape))
     found[0] = value
     for order in range(1, k + 1):
-        run = knots[k + 1 : k + n - order + 1] - knots[order : n]
+        run = knots[k + 1 : k + n - order + 1] - knots[order:n]
         coefficient = (k + 1 - order) * np.diff(coefficient, axis=0) / run[:, None]
         basis = _basis(knots, time, span, k - order)
         for j in range(k - order + 1):  # in this order, whatever the number of columns: worlds are alone

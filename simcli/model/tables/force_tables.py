@@ -66,8 +66,14 @@ class Bushings(Table):
 
 def no_bushings() -> Bushings:
     """A table without bushings."""
-    return Bushings((), np.zeros((0, 2), np.int32), np.zeros((1, 0, 2, 3)), np.zeros((1, 0, 4)),
-                    *(np.zeros((1, 0, 3)) for _ in range(6)), np.zeros((1, 0, 7)))  # fmt: skip
+    return Bushings(
+        (),
+        np.zeros((0, 2), np.int32),
+        np.zeros((1, 0, 2, 3)),
+        np.zeros((1, 0, 4)),
+        *(np.zeros((1, 0, 3)) for _ in range(6)),
+        np.zeros((1, 0, 7)),
+    )
 
 
 @dataclass(frozen=True)

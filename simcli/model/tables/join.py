@@ -48,8 +48,10 @@ def model_of_worlds(model: Any, worlds: Array) -> Any:
         model: or a table of it.
         worlds: (n,), their numbers.
     """
-    values = {name: model_of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
-              for name, value in _columns_of_worlds(model)}  # fmt: skip
+    values = {
+        name: model_of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
+        for name, value in _columns_of_worlds(model)
+    }
     if hasattr(model, "n_worlds"):
         values["n_worlds"] = len(worlds)
     return replace(model, **values)

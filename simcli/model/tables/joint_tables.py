@@ -211,8 +211,15 @@ def no_held_sums() -> HeldSums:
 def no_combinations() -> Combinations:
     """A table without combinations."""
     none = np.zeros(0, np.int32)
-    return Combinations((), np.zeros(0, bool), np.zeros(1, np.int32), none, np.zeros((1, 0, 2)), none.copy(),
-                     *(np.zeros((1, 0)) for _ in range(14)))  # fmt: skip
+    return Combinations(
+        (),
+        np.zeros(0, bool),
+        np.zeros(1, np.int32),
+        none,
+        np.zeros((1, 0, 2)),
+        none.copy(),
+        *(np.zeros((1, 0)) for _ in range(14)),
+    )
 
 
 @dataclass(frozen=True)

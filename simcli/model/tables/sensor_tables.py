@@ -49,6 +49,19 @@ class Sensors(Table):
 def no_sensors() -> Sensors:
     """A table without sensors."""
     none, poses = [np.zeros(0, np.int32) for _ in range(5)], [np.zeros((1, 0, 7)) for _ in range(2)]
-    return Sensors((), (), none[0], poses[0], none[1], poses[1], none[2], (), *none[3:], np.zeros((1, 0)),
-                   np.zeros((1, 0, 3)), np.zeros((1, 0)), np.zeros(0, bool),
-                   *(np.zeros((1, 0)) for _ in range(6)))  # fmt: skip
+    return Sensors(
+        (),
+        (),
+        none[0],
+        poses[0],
+        none[1],
+        poses[1],
+        none[2],
+        (),
+        *none[3:],
+        np.zeros((1, 0)),
+        np.zeros((1, 0, 3)),
+        np.zeros((1, 0)),
+        np.zeros(0, bool),
+        *(np.zeros((1, 0)) for _ in range(6)),
+    )

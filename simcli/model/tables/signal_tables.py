@@ -213,8 +213,23 @@ def no_signals() -> Signals:
 def no_feedback() -> Feedback:
     """A table without laws."""
     none = np.zeros(0, np.int32)
-    return Feedback(none, none, np.zeros(1, np.int32), none, none, none, none, none, none, np.zeros((1, 0)), (), (),
-                    none.astype(bool), none.reshape(0, 2), 0)  # fmt: skip
+    return Feedback(
+        none,
+        none,
+        np.zeros(1, np.int32),
+        none,
+        none,
+        none,
+        none,
+        none,
+        none,
+        np.zeros((1, 0)),
+        (),
+        (),
+        none.astype(bool),
+        none.reshape(0, 2),
+        0,
+    )
 
 
 def no_inputs() -> Inputs:

@@ -63,11 +63,21 @@ OF_BODIES = {
 }
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
-    "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
-    "R": "row_label", "G": "natural_label", "Y": "quantity_label", "D": "stretch_label", "C": "contact", "E": "event",
+    "F": "time",
+    "W": "world",
+    "B": "body_name",
+    "J": "joint_name",
+    "NQ": "q_label",
+    "NV": "qd_label",
+    "R": "row_label",
+    "G": "natural_label",
+    "Y": "quantity_label",
+    "D": "stretch_label",
+    "C": "contact",
+    "E": "event",
     "offset": "contact_start",
     **{name: name for name in COMPONENTS},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -110,26 +120,68 @@ class Dataset:
 def _state() -> Iterable[Dataset]:
     yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints")
     yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
-    yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
-                  "frame: what the step used; of joints outside the tree those of the bodies", channel="joints")  # fmt: skip
-    yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "all that acts along the motion axes of joints: "
-                  "drives, applied efforts, springs, damping, friction, limits; of distance joints with the force that "
-                  "keeps the length", channel="joints")  # fmt: skip
+    yield Dataset(
+        "frames/joint_qdd",
+        ("F", "W", "NV"),
+        "mixed",
+        "joint accelerations of the step that ends at the "
+        "frame: what the step used; of joints outside the tree those of the bodies",
+        channel="joints",
+    )
+    yield Dataset(
+        "frames/joint_effort",
+        ("F", "W", "NV"),
+        "mixed",
+        "all that acts along the motion axes of joints: "
+        "drives, applied efforts, springs, damping, friction, limits; of distance joints with the force that "
+        "keeps the length",
+        channel="joints",
+    )
     yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
-    yield Dataset("frames/body_qd", ("F", "W", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and "
-                  "angular velocity, world", channel="bodies")  # fmt: skip
-    yield Dataset("frames/body_qdd", ("F", "W", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass "
-                  "and angular acceleration, world", channel="body_qdd")  # fmt: skip
-    yield Dataset("frames/body_stretch", ("F", "W", "B", "D"), "1", "stretch S of affine bodies, body axes: the axes of a "
-                  "body are R S, R of its pose, about the centre of mass", channel="bodies")  # fmt: skip
-    yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
-                  "scene chooses them, world", channel="bodies")  # fmt: skip
-    yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations "
-                  "name; left out, the efforts of drives and motions")  # fmt: skip
-    yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint equations",
-                  channel="reactions")  # fmt: skip
-    yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "
-                  "child anchor, world", channel="reactions")  # fmt: skip
+    yield Dataset(
+        "frames/body_qd",
+        ("F", "W", "B", "twist"),
+        "m/s, rad/s",
+        "velocity of the centre of mass and angular velocity, world",
+        channel="bodies",
+    )
+    yield Dataset(
+        "frames/body_qdd",
+        ("F", "W", "B", "twist"),
+        "m/s^2, rad/s^2",
+        "acceleration of the centre of mass and angular acceleration, world",
+        channel="body_qdd",
+    )
+    yield Dataset(
+        "frames/body_stretch",
+        ("F", "W", "B", "D"),
+        "1",
+        "stretch S of affine bodies, body axes: the axes of a body are R S, R of its pose, about the centre of mass",
+        channel="bodies",
+    )
+    yield Dataset(
+        "frames/natural_q",
+        ("F", "W", "G"),
+        "m",
+        "natural coordinates: points and vectors of the bodies, as the scene chooses them, world",
+        channel="bodies",
+    )
+    yield Dataset(
+        "frames/quantity",
+        ("F", "W", "Y"),
+        "mixed",
+        "what output.quantities and expectations name; left out, the efforts of drives and motions",
+    )
+    yield Dataset(
+        "frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint equations", channel="reactions"
+    )
+    yield Dataset(
+        "frames/joint_wrench",
+        ("F", "W", "J", "wrench"),
+        "N, N m",
+        "force and torque on the child at the child anchor, world",
+        channel="reactions",
+    )
 
 
 def _energy() -> Iterable[Dataset]:
@@ -157,10 +209,15 @@ def _diag() -> Iterable[Dataset]:
     yield row("penetration", "m", "deepest overlap of two shapes")
     yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none")
     yield row("contacts", "1", "number of contacts", "i4")
-    yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
-              "5 not assembled, 6 turns too far, 7 too many contacts, "
-              "8 not converged, 9 shapes intersect at the start, 10 outside a limit, 11 unstable feedback",
-              "i4", optional=False)  # fmt: skip
+    yield row(
+        "status",
+        "1",
+        "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
+        "5 not assembled, 6 turns too far, 7 too many contacts, "
+        "8 not converged, 9 shapes intersect at the start, 10 outside a limit, 11 unstable feedback",
+        "i4",
+        optional=False,
+    )
 
 
 def _contacts() -> Iterable[Dataset]:
@@ -265,8 +322,12 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         **COMPONENTS,
     }
     capacity = model.contacts.capacity if model.contacts else 0
-    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()}, capacity=capacity,
-                quantity_unit=tuple(unit for _, unit in quantities))  # fmt: skip
+    return Axes(
+        model.n_worlds,
+        {axis: tuple(names) for axis, names in label.items()},
+        capacity=capacity,
+        quantity_unit=tuple(unit for _, unit in quantities),
+    )
 
 
 def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
@@ -292,8 +353,10 @@ def recordable(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     rows = selected(axes, channels)
     clash = clashing_points(axes.label["N"]) if any(row.path.startswith("frames/point/") for row in rows) else None
     if clash:
-        raise OutputError(f"the point `{clash[0]}` cannot be recorded: it needs frames/point/{clash[1]} as a group, but "
-                          "that is the data of another point; rename the point")  # fmt: skip
+        raise OutputError(
+            f"the point `{clash[0]}` cannot be recorded: it needs frames/point/{clash[1]} as a group, but "
+            "that is the data of another point; rename the point"
+        )
     return rows
 
 

@@ -150,9 +150,14 @@ def read_measures(file: h5py.File) -> dict[str, Measure]:
     for name, group in file.get(_GROUP, {}).items():
         if isinstance(group, h5py.Group):
             value = group["value"]
-            layout = MeasureLayout(name, str(group.attrs["quantity"]), str(group.attrs["reduction"]),
-                                   str(value.attrs["units"]), str(value.attrs["long_name"]),
-                                   tuple(map(str, group.attrs["components"])))  # fmt: skip
+            layout = MeasureLayout(
+                name,
+                str(group.attrs["quantity"]),
+                str(group.attrs["reduction"]),
+                str(value.attrs["units"]),
+                str(value.attrs["long_name"]),
+                tuple(map(str, group.attrs["components"])),
+            )
             found[name] = Measure(layout, value[...], group["time"][...])
     return found
 

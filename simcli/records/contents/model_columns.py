@@ -47,9 +47,19 @@ class ModelColumn:
         return np.zeros([0 if axis in YOUNGER else sizes[axis] for axis in self.axes])
 
 
-PREFIXES = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point", "mimics": "mimic",
-            "cables": "cable", "bushings": "bushing", "springs": "spring", "wrenches": "wrench",
-            "drags": "drag"}  # fmt: skip
+PREFIXES = {
+    "bodies": "body",
+    "joints": "joint",
+    "dofs": "dof",
+    "shapes": "shape",
+    "points": "point",
+    "mimics": "mimic",
+    "cables": "cable",
+    "bushings": "bushing",
+    "springs": "spring",
+    "wrenches": "wrench",
+    "drags": "drag",
+}
 
 
 def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str = "") -> ModelColumn:
@@ -192,24 +202,84 @@ _FOUND_AGAIN = "made of other columns, or of the scene, when a run is prepared"
 # What /model leaves out: tables of a model, and fields of those and of the model itself, each with the reason. A test holds
 # that every other one has a column.
 LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys(("bodies.name", "joints.name", "mimics.name", "shapes.name", "points.name", "springs.name",
-                     "bushings.name", "cables.name", "wrenches.name", "drags.name", "dofs.label", "dofs.q_label"),
-                    "labels of an axis, see NAME_SCALES"),
+    **dict.fromkeys(
+        (
+            "bodies.name",
+            "joints.name",
+            "mimics.name",
+            "shapes.name",
+            "points.name",
+            "springs.name",
+            "bushings.name",
+            "cables.name",
+            "wrenches.name",
+            "drags.name",
+            "dofs.label",
+            "dofs.q_label",
+        ),
+        "labels of an axis, see NAME_SCALES",
+    ),
     **dict.fromkeys(("shapes.vertices", "shapes.faces"), "of no regular shape: shape_vertex, shape_face"),
     **dict.fromkeys(("n_worlds", "param_name", "param_unit", "param_value", "world_seed"), "they stand in /params"),
-    **dict.fromkeys(("shapes.heights", "shapes.convex", "joints.articulation_name", "combinations", "holds", "signals",
-                     "inputs", "motions", "plane", "bodies.n_vectors", "contacts", "affine", "feedback", "sensors"),
-                    _IN_SCENE),
-    **dict.fromkeys(("links", "columns", "naturals", "start", "lawful", "spring_rows", "drag_rows", "dofs.q_given",
-                     "dofs.qd_given", "drawing.q", "drawing.named", "drawing.stays"), _FOUND_AGAIN),
-}  # fmt: skip
+    **dict.fromkeys(
+        (
+            "shapes.heights",
+            "shapes.convex",
+            "joints.articulation_name",
+            "combinations",
+            "holds",
+            "signals",
+            "inputs",
+            "motions",
+            "plane",
+            "bodies.n_vectors",
+            "contacts",
+            "affine",
+            "feedback",
+            "sensors",
+        ),
+        _IN_SCENE,
+    ),
+    **dict.fromkeys(
+        (
+            "links",
+            "columns",
+            "naturals",
+            "start",
+            "lawful",
+            "spring_rows",
+            "drag_rows",
+            "dofs.q_given",
+            "dofs.qd_given",
+            "drawing.q",
+            "drawing.named",
+            "drawing.stays",
+        ),
+        _FOUND_AGAIN,
+    ),
+}
 
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
-NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
-               "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
-               "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
-               "M": "mimic_name", "L": "cable_name", "U": "bushing_name", "Z": "pulley_name",
-               "X": "drag_name", "I": "mimic_power"}  # fmt: skip
+NAME_SCALES = {
+    "B": "body_name",
+    "J": "joint_name",
+    "NQ": "q_label",
+    "NV": "qd_label",
+    "R": "row_label",
+    "G": "natural_label",
+    "Y": "quantity_label",
+    "D": "stretch_label",
+    "S": "shape_name",
+    "K": "spring_name",
+    "A": "wrench_name",
+    "N": "point_name",
+    "M": "mimic_name",
+    "L": "cable_name",
+    "U": "bushing_name",
+    "Z": "pulley_name",
+    "X": "drag_name",
+    "I": "mimic_power",
+}
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),
@@ -290,8 +360,12 @@ def joined_world_tables(parts: Sequence[WorldTables]) -> WorldTables:
         elif column.axes[0] != "W|1" or any(one.shape[1:] != some[0].shape[1:] for one in some):
             raise ValueError(column.name)
         else:
-            columns[column.name] = np.concatenate([np.broadcast_to(one, (len(part.param_value), *one.shape[1:]))
-                                                   for one, part in zip(some, parts, strict=True)])  # fmt: skip
+            columns[column.name] = np.concatenate(
+                [
+                    np.broadcast_to(one, (len(part.param_value), *one.shape[1:]))
+                    for one, part in zip(some, parts, strict=True)
+                ]
+            )
     values, seeds = ([getattr(part, name) for part in parts] for name in ("param_value", "world_seed"))
     return WorldTables(columns, first.units, first.param_unit, np.concatenate(values), np.concatenate(seeds))
 

@@ -203,19 +203,21 @@ def read_provenance(group: "h5py.Group") -> Provenance:
         seed=int(group.attrs["seed"]),
         deterministic=bool(group.attrs["deterministic"]),
         created_utc=str(group.attrs["created_utc"]),
-        versions={key.removeprefix("version_"): str(group.attrs[key]) for key in group.attrs
-                  if key.startswith("version_")},
+        versions={key.removeprefix("version_"): str(group.attrs[key]) for key in group.attrs if key.startswith("version_")},
         overrides=_read_overrides(group),
         worlds=_read_worlds(group),
         files=_read_files(group),
         origin=group["origin"].asstr()[()] if "origin" in group else "",
-    )  # fmt: skip
+    )
 
 
 def file_problems(provenance: Provenance) -> list[str]:
     """Meshes and tables whose SHA-256 does not match."""
-    return [f"/provenance/file_content: {path} does not match its SHA-256" for path, checksum, data in provenance.files
-            if data is not None and hashlib.sha256(data).hexdigest() != checksum]  # fmt: skip
+    return [
+        f"/provenance/file_content: {path} does not match its SHA-256"
+        for path, checksum, data in provenance.files
+        if data is not None and hashlib.sha256(data).hexdigest() != checksum
+    ]
 
 
 def provenance_problems(group: "h5py.Group") -> list[str]:

@@ -58,8 +58,11 @@ FIELDS: dict[str, Field] = {
     "joint_q": Field(("S", "NQ"), "mixed", "joint coordinates"),
     "joint_qd": Field(("S", "NV"), "mixed", "joint velocities"),
     "joint_qdd": Field(("S", "NV"), "mixed", "joint accelerations"),
-    "joint_effort": Field(("S", "NV"), "mixed", "effort along the motion axes: M qdd + bias - external forces, armature "
-                          "in M; NaN at loop joints"),
+    "joint_effort": Field(
+        ("S", "NV"),
+        "mixed",
+        "effort along the motion axes: M qdd + bias - external forces, armature in M; NaN at loop joints",
+    ),
     "recorded_effort": Field(("S", "NV"), "mixed", "joint_effort of the run that the states came from"),
     "body_q": Field(("S", "B", "pose"), "m, 1", "pose of the body frame, world"),
     "body_qd": Field(("S", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and angular velocity, world"),
@@ -67,13 +70,17 @@ FIELDS: dict[str, Field] = {
     "point_position": Field(("S", "N", "xyz"), "m", "named points, world"),
     "point_velocity": Field(("S", "N", "xyz"), "m/s", "named points, world"),
     "mass_matrix": Field(("S", "NV", NV2), "mixed", "joint-space mass matrix; zero rows at loop joints"),
-    "jacobian": Field(("S", "B", "twist", "NV"), "mixed", "body Jacobians, J qd = body_qd: velocity of the centre of mass "
-                      "and angular velocity, world; zero columns at loop joints"),
+    "jacobian": Field(
+        ("S", "B", "twist", "NV"),
+        "mixed",
+        "body Jacobians, J qd = body_qd: velocity of the centre of mass "
+        "and angular velocity, world; zero columns at loop joints",
+    ),
     "residual_position": Field(("S",), "m", "largest distance of a body from where its joint coordinates put it"),
     "residual_angle": Field(("S",), "rad", "largest turn of a body from where its joint coordinates put it"),
     "residual_velocity": Field(("S",), "m/s", "largest difference of a body's velocity from that of its joint rates"),
     "residual_spin": Field(("S",), "rad/s", "largest difference of an angular velocity from that of the joint rates"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -112,8 +119,15 @@ class ResultAxes:
 
 def result_axes(model: Model) -> ResultAxes:
     """Axes of results of a whole model."""
-    label = {"B": model.bodies.name, "J": model.joints.name, "N": model.points.name, "NQ": model.dofs.q_label,
-             "NV": model.dofs.label, NV2: model.dofs.label, **COMPONENTS}  # fmt: skip
+    label = {
+        "B": model.bodies.name,
+        "J": model.joints.name,
+        "N": model.points.name,
+        "NQ": model.dofs.q_label,
+        "NV": model.dofs.label,
+        NV2: model.dofs.label,
+        **COMPONENTS,
+    }
     offset = {"q_start": model.joints.q_start, "qd_start": model.joints.qd_start}
     return ResultAxes(label, coordinate_units(model), offset, model.joints.kind)
 
@@ -135,8 +149,17 @@ class ResultWriter:
         OutputError: the file cannot be made.
     """
 
-    def __init__(self, path: Path, kind: str, fields: Sequence[str], axes: ResultAxes, provenance: Provenance,
-                 title: str = "", states: str = "", expected: int = 1 << 62):  # fmt: skip
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        fields: Sequence[str],
+        axes: ResultAxes,
+        provenance: Provenance,
+        title: str = "",
+        states: str = "",
+        expected: int = 1 << 62,
+    ):
         self.expected = max(expected, 1)
         self.path, self.fields, self.n_states = path, tuple(fields), 0
         self._file: h5py.File | None = None
@@ -228,7 +251,8 @@ class ResultWriter:
         for name, axis in RESULT_UNITS.items():
             names = np.array(axes.unit[name], object)
             group.create_dataset(name, shape=names.shape, data=names, dtype=text).dims[0].attach_scale(
-                group[RESULT_SCALES[axis]])  # fmt: skip
+                group[RESULT_SCALES[axis]]
+            )
         edge = group.create_dataset("joint_edge", data=np.arange(len(axes.label["J"]) + 1))
         edge.make_scale("joint_edge")
         for name in OFFSETS:
@@ -244,8 +268,9 @@ class ResultWriter:
         rows = min(max(CHUNK_BYTES // (8 * max(prod(tail), 1)), 1), self.expected)
         # An axis without entries cannot be chunked; its field holds nothing and takes chunks of length one.
         chunk = (rows, *(max(n, 1) for n in tail))
-        dataset = group.create_dataset(name, (0, *tail), f"<{field.kind}", maxshape=(None, *(n or None for n in tail)),
-                                       chunks=chunk, fletcher32=True)  # fmt: skip
+        dataset = group.create_dataset(
+            name, (0, *tail), f"<{field.kind}", maxshape=(None, *(n or None for n in tail)), chunks=chunk, fletcher32=True
+        )
         dataset.attrs["units"], dataset.attrs["long_name"] = field.unit, field.text
         for k, axis in enumerate(field.axes):
             dataset.dims[k].attach_scale(group[RESULT_SCALES[axis]])

@@ -11,8 +11,9 @@ from simcli.model.tables.model import Model
 from simcli.records.contents.layout import Axes, axes_of
 
 
-def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
-              quantities: Sequence[tuple[str, str]] = ()) -> Axes:  # fmt: skip
+def selection(
+    model: Model, select: Any = None, row_label: Sequence[str] = (), quantities: Sequence[tuple[str, str]] = ()
+) -> Axes:
     """Axes of a file that keeps some bodies and joints.
 
     The coordinates follow the joints, named points and contacts the bodies.
@@ -40,8 +41,7 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
     if whole.label["G"]:
         per_entity = len(whole.label["G"]) // len(model.naturals.body)
         index["G"] = np.flatnonzero(np.isin(np.repeat(model.naturals.body, per_entity), index["B"]))
-    label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
-             for axis, names in whole.label.items()}  # fmt: skip
+    label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names for axis, names in whole.label.items()}
     return Axes(model.n_worlds, label, index, whole.capacity, whole.quantity_unit)
 
 

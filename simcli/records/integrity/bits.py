@@ -222,8 +222,9 @@ def _placed(a: Trajectory, row: Dataset, found: _Found) -> BitDifference:
 def _difference(path: str, found: _Found, **place) -> BitDifference:
     a, b = found.pair
     flipped = np.flatnonzero(np.unpackbits(_octets(a) ^ _octets(b), bitorder="little"))
-    return BitDifference(path, "value", *found.pair, found.count, found.index, bit=int(flipped[0]), bits=len(flipped),
-                         **place)  # fmt: skip
+    return BitDifference(
+        path, "value", *found.pair, found.count, found.index, bit=int(flipped[0]), bits=len(flipped), **place
+    )
 
 
 def _octets(value: np.generic) -> np.ndarray:

@@ -55,8 +55,11 @@ def _repaired(path: Path) -> str:
         word, counters = run._file["run/status"][()].decode(), run.counters()
         known = [row for row in held(run) if row.by_frame or counters["digest"]]
         length = {row.path: committed_length(row, run.n_frames, run.n_worlds, counters) for row in known}
-        scale = {f"{row.path.split('/')[0]}/{BARE_SCALES[row.axes[0]]}": length[row.path] for row in known
-                 if row.axes[0] in BARE_SCALES}  # fmt: skip
+        scale = {
+            f"{row.path.split('/')[0]}/{BARE_SCALES[row.axes[0]]}": length[row.path]
+            for row in known
+            if row.axes[0] in BARE_SCALES
+        }
         more = len(run._file["frames/time"]) - run.n_frames
     is_killed = word == STATUSES[0]
     if word in ENDED:

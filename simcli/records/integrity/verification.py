@@ -128,8 +128,15 @@ def file_info(path: str | os.PathLike) -> dict:
             "channels": list(run.channels),
             "dtype": _float_type(run),
             "params": list(run.params),
-            "measures": {name: {"quantity": one.layout.quantity, "reduction": one.layout.reduction, "unit": one.layout.unit,
-                                "meaning": one.layout.text} for name, one in run.measures.items()},
+            "measures": {
+                name: {
+                    "quantity": one.layout.quantity,
+                    "reduction": one.layout.reduction,
+                    "unit": one.layout.unit,
+                    "meaning": one.layout.text,
+                }
+                for name, one in run.measures.items()
+            },
             "error_estimate": _estimate(run),
             "contacts": run.contacts_until(n),
             "events": _event_summary(run),

@@ -80,8 +80,15 @@ FILTERS = {
     h5py.h5z.FILTER_FLETCHER32: "fletcher32",
     h5py.h5z.FILTER_LZF: "lzf",
 }
-RUN_TYPES = {"n_committed": "<i8", "wall_s": "<f8", "status": f"|S{STATUS_BYTES}", "digest": "|u1",
-             "digest_frames": "<i8", "digest_events": "<i8", "digest_contacts": "<i8"}  # fmt: skip
+RUN_TYPES = {
+    "n_committed": "<i8",
+    "wall_s": "<f8",
+    "status": f"|S{STATUS_BYTES}",
+    "digest": "|u1",
+    "digest_frames": "<i8",
+    "digest_events": "<i8",
+    "digest_contacts": "<i8",
+}
 
 
 def open_checked(path: str | os.PathLike[str]) -> tuple[h5py.File, Axes, RunCounts]:
@@ -175,15 +182,18 @@ def open_plainly(path: Path) -> h5py.File:
     except Exception as error:
         if "unable to lock" in str(error):
             raise FileError(f"{path}: is locked by a program that writes it; close that first") from error
-        raise FileError(f"{path}: is damaged or cut short and cannot be opened: {_brief(error)}; take a copy of it, or "
-                        "run the scene again") from error  # fmt: skip
+        raise FileError(
+            f"{path}: is damaged or cut short and cannot be opened: {_brief(error)}; take a copy of it, or "
+            "run the scene again"
+        ) from error
 
 
 def _check_heaps(path: Path) -> None:
     place = damaged_heap(path)
     if place is not None:
-        raise FileError(f"{path}: is damaged: the texts at byte {place} do not add up; take a copy of it, or run the "
-                        "scene again")  # fmt: skip
+        raise FileError(
+            f"{path}: is damaged: the texts at byte {place} do not add up; take a copy of it, or run the scene again"
+        )
 
 
 def _check_format(file: h5py.File, path: Path) -> None:
@@ -193,8 +203,9 @@ def _check_format(file: h5py.File, path: Path) -> None:
     if version is None:
         raise FileError(f"{path}: is an HDF5 file, but not one of simcli (it lacks the attribute simcli_format)")
     if np.shape(version) != (2,) or int(version[0]) > FORMAT[0] or int(version[0]) < 1:
-        raise FileError(f"{path}: has format {np.ravel(version)[:2].tolist()}, this version reads up to "
-                        f"{list(FORMAT)}; update simcli")  # fmt: skip
+        raise FileError(
+            f"{path}: has format {np.ravel(version)[:2].tolist()}, this version reads up to {list(FORMAT)}; update simcli"
+        )
 
 
 def check_objects(file: h5py.File, path: Path, only: bytes | None = None) -> dict[str, h5py.h5d.DatasetID]:

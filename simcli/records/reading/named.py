@@ -82,8 +82,10 @@ class Joint:
         own = f"joint.{self.name}.drive_effort"
         places = [k for k, label in enumerate(self._run.quantities) if label == own or label.startswith(f"{own}.")]
         if not places:
-            raise UsageError(f"{self._run.path} holds no drive_effort of joint `{self.name}`: the joint has no drive and no "
-                             "motion, or `output.quantities` of the scene leaves it out")  # fmt: skip
+            raise UsageError(
+                f"{self._run.path} holds no drive_effort of joint `{self.name}`: the joint has no drive and no "
+                "motion, or `output.quantities` of the scene leaves it out"
+            )
         return self._run.column("frames/quantity", slice(places[0], places[-1] + 1))
 
     @property
@@ -133,7 +135,6 @@ class Body:
     def angular_velocity(self) -> Column:
         """[rad/s], (F, W, 3), world."""
         return self._run.column("frames/body_qd", self._index, slice(3, 6))
-
 
     def __getattr__(self, name: str) -> Column:
         """What else frames hold of bodies, (F, W, n), by the names of `layout.OF_BODIES`."""

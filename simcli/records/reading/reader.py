@@ -74,8 +74,10 @@ class Trajectory:
         if not self._handle:
             return f"<closed trajectory {self.path}>"
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if self.n_frames else "no frame yet"
-        return (f"<trajectory {self.path}: {self.n_frames} frames, {span}, worlds {self.n_worlds}, "
-                f"bodies {len(self.bodies)}, joints {len(self.joints)}, {self.status}>")  # fmt: skip
+        return (
+            f"<trajectory {self.path}: {self.n_frames} frames, {span}, worlds {self.n_worlds}, "
+            f"bodies {len(self.bodies)}, joints {len(self.joints)}, {self.status}>"
+        )
 
     def close(self) -> None:
         """Close the file. Columns of it can no longer be read."""
@@ -149,8 +151,10 @@ class Trajectory:
             if row is None and not path.startswith("frames/point/"):
                 raise unknown("quantity", path, [row.path for row in DATASETS])
             channel = row.channel if row else "state"
-            raise UnknownNameError(f"{self.path} holds no {path}: record it with `output: {{channels: [{channel}]}}`"
-                                   " (nothing of it was written, or the scene has none)")  # fmt: skip
+            raise UnknownNameError(
+                f"{self.path} holds no {path}: record it with `output: {{channels: [{channel}]}}`"
+                " (nothing of it was written, or the scene has none)"
+            )
         with reading(self.path):
             return Column(self._file[path], self.n_frames, where, self.path)
 
@@ -162,8 +166,10 @@ class Trajectory:
     def model(self) -> dict[str, np.ndarray]:
         """Tables of /model by name, as `body_mass` (W|1, B)."""
         with reading(self.path):
-            found = {name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
-                     for name, dataset in self._file["model"].items()}  # fmt: skip
+            found = {
+                name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
+                for name, dataset in self._file["model"].items()
+            }
         lacking = [column for column in COLUMNS if column.is_younger and column.name not in found]
         names = {NAME_SCALES[axis] for column in lacking for axis in column.axes if axis in YOUNGER}
         return {name: np.array([], object) for name in names} | found | {column.name: column.empty() for column in lacking}
@@ -215,8 +221,10 @@ class Trajectory:
             roots = json.loads(self.provenance.origin)["roots"]
             found = [(str(root["uuid"]), int(world)) for root in roots for world in root["worlds"]]
         if len(found) != self.n_worlds:
-            raise FileError(f"{self.path}: /provenance/origin names {len(found)} worlds, and there are {self.n_worlds}; the "
-                            "file is damaged")  # fmt: skip
+            raise FileError(
+                f"{self.path}: /provenance/origin names {len(found)} worlds, and there are {self.n_worlds}; the "
+                "file is damaged"
+            )
         return found
 
     @cached_property
@@ -254,8 +262,10 @@ class Trajectory:
             named = ("step", "time", "world", "code", "severity", "body", "joint", "value", "text")
             columns = {name: part_of_dataset(group[name], slice(n)).tolist() for name in named}
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-            return [Event(**{**row, "code": row["code"].decode(errors="replace"),
-                             "text": row["text"].decode(errors="replace")}) for row in rows]  # fmt: skip
+            return [
+                Event(**{**row, "code": row["code"].decode(errors="replace"), "text": row["text"].decode(errors="replace")})
+                for row in rows
+            ]
 
     def contacts(self, frame: int, world: int) -> dict[str, np.ndarray]:
         """Contacts of one world at one frame: shape_a, shape_b, point, normal, gap, force.
@@ -291,8 +301,11 @@ class Trajectory:
         with reading(self.path):
             if "contacts/offset" not in self._file:
                 raise UnknownNameError(f"{self.path} holds no contacts: record them with `output: {{channels: [contacts]}}`")
-            offset = (part_of_dataset(self._file["contacts/offset"], slice(first, last + 1)) if self.n_frames
-                      else np.zeros(1, np.int64))  # fmt: skip
+            offset = (
+                part_of_dataset(self._file["contacts/offset"], slice(first, last + 1))
+                if self.n_frames
+                else np.zeros(1, np.int64)
+            )
             if (np.diff(offset) < 0).any() or not 0 <= offset[0] <= offset[-1] <= len(self._file["contacts/gap"]):
                 frame, world = divmod(first, self.n_worlds)
                 raise FileError(f"{self.path}: /contacts/offset is damaged from frame {frame}, world {world} on")

@@ -121,10 +121,21 @@ class Results:
         source = self.provenance
         with reading(self.path):
             states, title = str(self._handle["provenance"].attrs["states"]), str(self._handle.attrs["title"])
-        return {"path": self.path, "bytes": os.path.getsize(self.path), "kind": self.kind, "title": title,
-                "states": self.n_states, "source": states, "fields": list(self.fields), "bodies": list(self.bodies),
-                "joints": list(self.joints), "argv": list(source.argv), "device": source.device,
-                "created_utc": source.created_utc, "versions": source.versions}  # fmt: skip
+        return {
+            "path": self.path,
+            "bytes": os.path.getsize(self.path),
+            "kind": self.kind,
+            "title": title,
+            "states": self.n_states,
+            "source": states,
+            "fields": list(self.fields),
+            "bodies": list(self.bodies),
+            "joints": list(self.joints),
+            "argv": list(source.argv),
+            "device": source.device,
+            "created_utc": source.created_utc,
+            "versions": source.versions,
+        }
 
     def _check(self, name: str, dataset: h5py.Dataset) -> None:
         """Refuse types and shapes that differ from the layout."""
@@ -138,8 +149,10 @@ def _check_format(file: h5py.File, path: str) -> None:
     if version is None:
         raise FileError(f"{path}: is an HDF5 file, but no result of simcli (it lacks the attribute {_MARK})")
     if np.shape(version) != (2,) or not 1 <= int(version[0]) <= RESULT_FORMAT[0]:
-        raise FileError(f"{path}: has format {np.ravel(version)[:2].tolist()}, this version reads up to "
-                        f"{list(RESULT_FORMAT)}; update simcli")  # fmt: skip
+        raise FileError(
+            f"{path}: has format {np.ravel(version)[:2].tolist()}, this version reads up to "
+            f"{list(RESULT_FORMAT)}; update simcli"
+        )
 
 
 def _axes(group: h5py.Group, path: str) -> ResultAxes:

@@ -35,7 +35,7 @@ class Column(NDArrayOperatorsMixin):
         self.unit = str(dataset.attrs.get("units", ""))
         tail = [range(length)[part] for length, part in zip(dataset.shape[2:], where, strict=False)]
         kept = tuple(len(part) for part in tail if isinstance(part, range))
-        self.shape: tuple[int, ...] = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
+        self.shape: tuple[int, ...] = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where) :])
         self.dtype: np.dtype = dataset.dtype
 
     @property

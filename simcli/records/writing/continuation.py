@@ -100,14 +100,18 @@ def is_finished(path: Path, scene_resolved: str, worlds: Sequence[int]) -> bool:
         return False
     with open_trajectory(path) as run:
         if run.provenance.origin:
-            raise OutputError(f"{path}: was cut from other files or put together from them, so no run can go on in it; "
-                              "choose another file with -o, or --restart to begin anew in its place")  # fmt: skip
+            raise OutputError(
+                f"{path}: was cut from other files or put together from them, so no run can go on in it; "
+                "choose another file with -o, or --restart to begin anew in its place"
+            )
         stored, _ = renewed_text(run.provenance.scene_resolved)  # of an older version
         if sha256(stored) != sha256(scene_resolved):
             raise OutputError(f"{path}: is of another scene, or of other options; --restart begins anew")
         if run.batch_numbers != tuple(worlds):
-            raise OutputError(f"{path}: holds {_some(run.batch_numbers)} of the batch, but this run is of {_some(worlds)}; "
-                              "--restart begins anew")  # fmt: skip
+            raise OutputError(
+                f"{path}: holds {_some(run.batch_numbers)} of the batch, but this run is of {_some(worlds)}; "
+                "--restart begins anew"
+            )
         return run.status not in UNFINISHED
 
 

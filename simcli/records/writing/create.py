@@ -44,9 +44,15 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    target: str | Backing, tables: WorldTables, growing: GrowingRows, provenance: Provenance, title: str, uuid: str = "",
-    measures: Sequence[MeasureLayout] = (), is_watched: bool = True,
-) -> h5py.File:  # fmt: skip
+    target: str | Backing,
+    tables: WorldTables,
+    growing: GrowingRows,
+    provenance: Provenance,
+    title: str,
+    uuid: str = "",
+    measures: Sequence[MeasureLayout] = (),
+    is_watched: bool = True,
+) -> h5py.File:
     """Make the file with everything in it, zero frames long.
 
     Args:
@@ -62,8 +68,15 @@ def create_file(
     Raises:
         OSError: it cannot be written.
     """
-    file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT,
-                     rdcc_nbytes=CHUNK_CACHE, fs_strategy=GAPS_OF_LONG if growing.grain >= MAX_FRAMES else None)  # fmt: skip
+    file = h5py.File(
+        target,
+        "w",
+        libver=FORMAT_BOUNDS,
+        alignment_threshold=_ALIGNMENT,
+        alignment_interval=_ALIGNMENT,
+        rdcc_nbytes=CHUNK_CACHE,
+        fs_strategy=GAPS_OF_LONG if growing.grain >= MAX_FRAMES else None,
+    )
     small(file)
     try:
         _fill(file, tables, growing, provenance, title, uuid, measures)
@@ -76,8 +89,15 @@ def create_file(
     return file
 
 
-def _fill(file: h5py.File, tables: WorldTables, growing: GrowingRows, provenance: Provenance, title: str, uuid: str,
-          measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
+def _fill(
+    file: h5py.File,
+    tables: WorldTables,
+    growing: GrowingRows,
+    provenance: Provenance,
+    title: str,
+    uuid: str,
+    measures: Sequence[MeasureLayout],
+) -> None:
     """Everything that is in a file before its first frame; arguments as of `create_file`."""
     axes = growing.axes
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
@@ -150,10 +170,14 @@ def _create_growing(file: h5py.File, row: Dataset, growing: GrowingRows) -> None
     shape = (0, *growing.axes.tail(row))
     chunks = chunk_shape(row, growing.axes, growing.float_type, growing.grain)
     dataset = file.create_dataset(
-        row.path, shape, dtype if dtype.kind != "S" else h5py.string_dtype("utf-8", dtype.itemsize),
-        maxshape=(None, *shape[1:]), chunks=chunks, fletcher32=row.by_frame,
+        row.path,
+        shape,
+        dtype if dtype.kind != "S" else h5py.string_dtype("utf-8", dtype.itemsize),
+        maxshape=(None, *shape[1:]),
+        chunks=chunks,
+        fletcher32=row.by_frame,
         fillvalue=row.fill if dtype.kind != "S" else None,
-    )  # fmt: skip
+    )
     dataset.attrs["units"] = row.unit
     dataset.attrs["long_name"] = row.text
     if row.path == "frames/time":
@@ -239,9 +263,11 @@ def _create_run(file: h5py.File, grain: int) -> None:
     status.attrs["long_name"] = "running, done, stopped or failed"
     slot = _bare_scale(group, "slot", DIGEST_SLOTS)
     byte = _bare_scale(group, "byte", 32)
-    for name, text in (("digest_frames", "n_committed that this slot describes"),
-                       ("digest_events", "events up to that frame"),
-                       ("digest_contacts", "contacts up to that frame")):  # fmt: skip
+    for name, text in (
+        ("digest_frames", "n_committed that this slot describes"),
+        ("digest_events", "events up to that frame"),
+        ("digest_contacts", "contacts up to that frame"),
+    ):
         dataset = group.create_dataset(name, data=np.full(DIGEST_SLOTS, -1, np.int64))
         dataset.attrs["long_name"] = text
         dataset.dims[0].attach_scale(slot)

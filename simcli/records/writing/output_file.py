@@ -166,8 +166,10 @@ class OutputFile:
         found = _place_of(self._path)
         if found != self._place:
             what = "removed" if found is None else "replaced"
-            raise OutputError(f"{self._path}: was {what} by another program while this run wrote it, and what it has "
-                              "written is lost; run it again, and leave the file alone until the end")  # fmt: skip
+            raise OutputError(
+                f"{self._path}: was {what} by another program while this run wrote it, and what it has "
+                "written is lost; run it again, and leave the file alone until the end"
+            )
 
     def discard(self) -> None:
         """Remove the file that has no name of its own yet."""

@@ -70,8 +70,14 @@ class Cut:
     index: dict[str, np.ndarray]
 
 
-def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Provenance, seen: Seen = lambda part: None,
-                retold: Retold = list) -> int:  # fmt: skip
+def write_parts(
+    path: Path,
+    parts: Sequence[RunPart],
+    cut: Cut,
+    provenance: Provenance,
+    seen: Seen = lambda part: None,
+    retold: Retold = list,
+) -> int:
     """Write a file of parts that fit together: one scene, one time axis, the same channels.
 
     Args:
@@ -123,9 +129,17 @@ def origin_text(command: str, parts: Sequence[RunPart], argv: Sequence[str], mad
         argv: the command line.
         made: ISO 8601.
     """
-    sources = [{"path": Path(part.run.path).name, "uuid": part.run.attributes["uuid"], "digest": part.run.digest,
-                "frames": [part.frames.start, part.frames.stop, part.frames.step], "frames_of": part.run.n_frames,
-                "worlds": part.worlds.tolist()} for part in parts]  # fmt: skip
+    sources = [
+        {
+            "path": Path(part.run.path).name,
+            "uuid": part.run.attributes["uuid"],
+            "digest": part.run.digest,
+            "frames": [part.frames.start, part.frames.stop, part.frames.step],
+            "frames_of": part.run.n_frames,
+            "worlds": part.worlds.tolist(),
+        }
+        for part in parts
+    ]
     roots: list[dict] = []
     for part in parts:
         for world in part.worlds.tolist():
@@ -141,9 +155,13 @@ def tables_in(run: Trajectory) -> WorldTables:
     with reading(run.path):
         file = run._file
         values = np.asarray(file["params/value"][...], float)
-        return WorldTables({column.name: run.model[column.name] for column in COLUMNS},
-                      {name: tuple(run.model[name]) for name in _UNITS},
-                      tuple(run.param_units.values()), values, run.world_seed)  # fmt: skip
+        return WorldTables(
+            {column.name: run.model[column.name] for column in COLUMNS},
+            {name: tuple(run.model[name]) for name in _UNITS},
+            tuple(run.param_units.values()),
+            values,
+            run.world_seed,
+        )
 
 
 class _Writer:
@@ -152,8 +170,10 @@ class _Writer:
     def __init__(self, backing: Backing, parts: Sequence[RunPart], cut: Cut, provenance: Provenance, retold: Retold):
         self._parts, self._run, self._retold = parts, parts[0].run, retold
         whole = self._run._axes
-        label = {axis: tuple(names[i] for i in cut.index[axis]) if axis in cut.index else names
-                 for axis, names in whole.label.items()}  # fmt: skip
+        label = {
+            axis: tuple(names[i] for i in cut.index[axis]) if axis in cut.index else names
+            for axis, names in whole.label.items()
+        }
         n_worlds = sum(len(part.worlds) for part in parts)
         self._axes = Axes(n_worlds, label, cut.index, quantity_unit=whole.quantity_unit)
         self._rows = [row for row in selected(self._axes, cut.channels) if row.path in self._run._file]
@@ -295,8 +315,15 @@ class _Writer:
             return None
         rows, values, times, at = {}, [], [], 0
         for name in self._run.measures:
-            value, time = (np.concatenate([getattr(part.run.measures[name], key)[part.worlds].reshape(len(part.worlds), -1)
-                                           for part in self._parts]) for key in ("value", "time"))  # fmt: skip
+            value, time = (
+                np.concatenate(
+                    [
+                        getattr(part.run.measures[name], key)[part.worlds].reshape(len(part.worlds), -1)
+                        for part in self._parts
+                    ]
+                )
+                for key in ("value", "time")
+            )
             rows[name] = slice(at, at + value.shape[1])
             at += value.shape[1]
             values.append(value)

@@ -79,8 +79,9 @@ class Recording:
         except BaseException:
             self.release()
             raise
-        self.backlog = Backlog(ring, order.growing.grain, assignment.portion, assignment.patience,
-                               order.growing.axes.n_worlds, time.monotonic())  # fmt: skip
+        self.backlog = Backlog(
+            ring, order.growing.grain, assignment.portion, assignment.patience, order.growing.axes.n_worlds, time.monotonic()
+        )
 
     def publish(self) -> None:
         """Let the file stand at its own name."""

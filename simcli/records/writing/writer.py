@@ -70,11 +70,21 @@ class Recorder:
     """
 
     def __init__(
-        self, path: str | os.PathLike, model: Model, provenance: "Provenance", channels: Iterable[str], n_frames: int,
-        dtype: str = "float64", title: str = "", axes: Axes | None = None, row_label: Iterable[str] = (),
-        continues: "Continuation | None" = None, process: Correspondent | None = None, waits: bool = False,
+        self,
+        path: str | os.PathLike,
+        model: Model,
+        provenance: "Provenance",
+        channels: Iterable[str],
+        n_frames: int,
+        dtype: str = "float64",
+        title: str = "",
+        axes: Axes | None = None,
+        row_label: Iterable[str] = (),
+        continues: "Continuation | None" = None,
+        process: Correspondent | None = None,
+        waits: bool = False,
         measures: "tuple[MeasureLayout, ...]" = (),
-    ):  # fmt: skip
+    ):
         self.path = Path(path)
         self.axes = axes or axes_of(model, tuple(row_label))
         quantities = tuple(zip(self.axes.label["Y"], self.axes.quantity_unit, strict=True))
@@ -82,8 +92,10 @@ class Recorder:
         rows = recordable(self.axes, channels)
         self._rows = {row.path: row for row in rows}
         self._dtype = dtype
-        self._cuts = {row.path: [(k, self.axes.index[axis]) for k, axis in enumerate(row.axes) if axis in self.axes.index]
-                      for row in rows}  # fmt: skip
+        self._cuts = {
+            row.path: [(k, self.axes.index[axis]) for k, axis in enumerate(row.axes) if axis in self.axes.index]
+            for row in rows
+        }
         self._whole = [row.path for row in rows if row.axes[:2] == ("F", "W") and not self._cuts[row.path]]
         self.frames_per_commit = frames_per_commit(rows, self.axes, dtype, n_frames)
         self._n_kept = continues.n_frames if continues else 0
@@ -264,8 +276,10 @@ class Recorder:
             answer = self._process.receive(wait)
         except RecorderEndedError as error:
             status = self._process.dismiss()
-            self._failure = WriterKilledError(f"{self.path}: the process that writes it was ended from outside (status "
-                                              f"{status}); {self._safe()}, and --resume goes on")  # fmt: skip
+            self._failure = WriterKilledError(
+                f"{self.path}: the process that writes it was ended from outside (status "
+                f"{status}); {self._safe()}, and --resume goes on"
+            )
             raise self._failure from error
         if isinstance(answer, Failed):
             words = f"{self.path}: {answer.what}: {answer.reason}" if answer.what else answer.reason

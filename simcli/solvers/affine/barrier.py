@@ -146,8 +146,11 @@ def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.te
 
 def affine_ends(c) -> tuple[End, ...]:
     """Reasons to end besides rates."""
-    return (End(NOT_CONVERGED, _has_failed), *when(c.touches, End(CROWDED, _is_crowded, _crowd)),
-            *when(c.guard.n, End(LOOP_LOST, is_lost)))  # fmt: skip
+    return (
+        End(NOT_CONVERGED, _has_failed),
+        *when(c.touches, End(CROWDED, _is_crowded, _crowd)),
+        *when(c.guard.n, End(LOOP_LOST, is_lost)),
+    )
 
 
 def _has_failed(c, w):

@@ -45,8 +45,9 @@ class BodyDrags:
         self.arm = arena.array(AFFINE_DOFS * self.n, Vec3)
         self.force, self.force_before = arena.array(3 * self.n), arena.array(3 * self.n)
         first = [AFFINE_DOFS * int(b) for b in model.drags.body]
-        self.place = arena.ints([matrix.entry(at + i, at + j) for at in first for i in range(AFFINE_DOFS)
-                                 for j in range(i + 1)])  # fmt: skip
+        self.place = arena.ints(
+            [matrix.entry(at + i, at + j) for at in first for i in range(AFFINE_DOFS) for j in range(i + 1)]
+        )
 
 
 @ti.func

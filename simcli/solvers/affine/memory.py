@@ -81,11 +81,34 @@ class StepMemory:
         unknowns = arena.records(n)
         for name in ("alpha", "weight", "age", "restarts", "pattern"):
             setattr(self, name, tables.bodies.array())
-        for name in ("lead", "returns", "length", "cap", "running", "done", "curve", "energy", "bound", "size", "iterations",
-                     "allowed", "failed"):  # fmt: skip
+        for name in (
+            "lead",
+            "returns",
+            "length",
+            "cap",
+            "running",
+            "done",
+            "curve",
+            "energy",
+            "bound",
+            "size",
+            "iterations",
+            "allowed",
+            "failed",
+        ):
             setattr(self, name, arena.single.array())
-        for name in ("start", "past", "target", "force", "force_before", "x_before", "v_before", "next_v", "acceleration",
-                     "move"):  # fmt: skip
+        for name in (
+            "start",
+            "past",
+            "target",
+            "force",
+            "force_before",
+            "x_before",
+            "v_before",
+            "next_v",
+            "acceleration",
+            "move",
+        ):
             setattr(self, name, unknowns.array())
         self.way = unknowns.array().scratch()
         self.mass = unknowns.column((model.columns.weight - model.columns.excess)[:, -n:])
@@ -101,8 +124,19 @@ class StepMemory:
 
     def clear(self):
         """Before the first step."""
-        for name in ("age", "restarts", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
-                     "force_before"):  # fmt: skip
+        for name in (
+            "age",
+            "restarts",
+            "pattern",
+            "weight",
+            "iterations",
+            "failed",
+            "size",
+            "x_before",
+            "v_before",
+            "force",
+            "force_before",
+        ):
             array = getattr(self, name)
             array.write(np.zeros((1, array.n_items, 1)))
         self.alpha.write(np.ones((1, self.alpha.n_items, 1)))
@@ -175,15 +209,20 @@ class AffineCore:
         self.signals.feedback.ages = self.ages
         self.probed = probed_by_feedback(self.signals, model, plan.dt, self.tables, arena)
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, self.potential.n, self.tables, arena)
-        self.accumulators = Accumulators(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1),
-                                         is_alone=False)
+        self.accumulators = Accumulators(
+            plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False
+        )
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
-        self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
-            np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
-        self.of_joint, self.squares = np.asarray(energies.joint), ~np.isin(np.arange(self.n_rows), [
-            *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row])  # fmt: skip
+        self.row_joint, self.row_child = (
+            arena.ints(energies.joint),
+            arena.ints(np.where(energies.joint >= 0, model.joints.child[energies.joint], -1)),
+        )
+        self.of_joint, self.squares = (
+            np.asarray(energies.joint),
+            ~np.isin(np.arange(self.n_rows), [*energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]),
+        )
         self.is_square = arena.ints(self.squares)
         self.stretch = arena.array(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.array(self.n_rows), arena.array(len(self.diagnostics))

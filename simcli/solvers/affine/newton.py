@@ -168,8 +168,7 @@ def find_energies(c: ti.template(), w: ti.i32):
 
 def pulls(c) -> tuple:
     """Energies of what pulls on coordinates themselves."""
-    return (*when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds),
-            *when(c.drags.n, energy_of_drags))  # fmt: skip
+    return (*when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds), *when(c.drags.n, energy_of_drags))
 
 
 @ti.func

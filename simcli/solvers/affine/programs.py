@@ -64,8 +64,16 @@ def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
     again = find_restarts, only(returns, go_back, stages.choose_pace, minimum(c))
     opened = stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past
-    return (*opened, stages.choose_pace, minimum(c), when(c.restarts, *again), stages.find_motion, stages.count_steps,
-            when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
+    return (
+        *opened,
+        stages.choose_pace,
+        minimum(c),
+        when(c.restarts, *again),
+        stages.find_motion,
+        stages.count_steps,
+        when(c.restarts, begin_anew, keep_regimes),
+        end(c),
+    )
 
 
 STEPS = {"bdf1": bdf1, "bdf2": bdf2}
@@ -82,8 +90,13 @@ def start(c) -> tuple:
 
 def end(c) -> tuple:
     """What a step leaves."""
-    return (stages.account, when(c.has_friction, newton.remember_contacts), stages.close_step,
-            when(c.loops.n_turns, follow_loops), end_step)  # fmt: skip
+    return (
+        stages.account,
+        when(c.has_friction, newton.remember_contacts),
+        stages.close_step,
+        when(c.loops.n_turns, follow_loops),
+        end_step,
+    )
 
 
 def minimum(c) -> tuple:
@@ -108,8 +121,13 @@ def _derivatives(c) -> tuple:
 def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
     hessian = _derivatives(c), when(c.kinematic.n, take_kinematic), direction.factorize
-    return (direction.linearise, repeat(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
-            direction.measure_direction, when(c.potential.laws.n, direction.cut_at_limits))  # fmt: skip
+    return (
+        direction.linearise,
+        repeat(hessian, at_most=2, wanted=direction.lacks_curvature),
+        direction.solve,
+        direction.measure_direction,
+        when(c.potential.laws.n, direction.cut_at_limits),
+    )
 
 
 def trial(c, begins: bool = False) -> tuple:

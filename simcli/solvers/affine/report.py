@@ -64,8 +64,11 @@ def affine_shows(c) -> tuple[tuple, tuple]:
         c: core of the run.
     """
     r = c.reports
-    motions = (*when(r["bodies"], show_points, report_stretches), *when(r["body_qdd"], report_affine_accelerations),
-               *when(r["joints"], show_joints, show_coordinates, show_joint_accelerations, _report_efforts))  # fmt: skip
+    motions = (
+        *when(r["bodies"], show_points, report_stretches),
+        *when(r["body_qdd"], report_affine_accelerations),
+        *when(r["joints"], show_joints, show_coordinates, show_joint_accelerations, _report_efforts),
+    )
     wrenches = when(r["wrenches"], _report_wrenches, *when(c.kinematic.n, report_holds))
     rods = when(r["joints"] and c.loops.n_rods, show_rods)
     return motions, (*wrenches, *rods, report_diagnostics, *when(r["contacts"], report_touches))

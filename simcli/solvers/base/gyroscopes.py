@@ -60,8 +60,15 @@ class Gyroscopes:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, phases: Sequence[Constraints], is_first: bool,
-                 is_single: bool = False):  # fmt: skip
+    def __init__(
+        self,
+        model: Model,
+        tables: Tables,
+        arena: Arena,
+        phases: Sequence[Constraints],
+        is_first: bool,
+        is_single: bool = False,
+    ):
         links = model.links
         found, alone = _free_links(model, tables, phases) if is_first else ([], [])
         if is_single:
@@ -136,8 +143,11 @@ def _rigid(model: Model, i: int) -> _Rigid:
     mass = sum(masses.values())
     centre = sum(masses[k][:, None] * places[k] for k in turn) / np.where(mass > 0.0, mass, 1.0)[:, None]
     pivot = np.zeros_like(centre) if links.kind[i] == LinkKind.BALL else centre
-    inertia = sum(turn[k] @ _matrix(links.inertia[:, k]) @ np.swapaxes(turn[k], -1, -2)
-                  + masses[k][:, None, None] * _square(places[k] - pivot) for k in turn)  # fmt: skip
+    inertia = sum(
+        turn[k] @ _matrix(links.inertia[:, k]) @ np.swapaxes(turn[k], -1, -2)
+        + masses[k][:, None, None] * _square(places[k] - pivot)
+        for k in turn
+    )
     return _Rigid(mass, centre - places[i], inertia)
 
 
@@ -202,6 +212,10 @@ def _stands_alone(model: Model, tables: Tables, phases: Sequence[Constraints], i
         return False
     if tables.ever(lambda m: (m.motions.kind[None] != 0) | _resists(m))[dofs].any():
         return False
-    return not any(np.isin(one.anchor_pairs.link_a, parts).any() or np.isin(one.anchor_pairs.link_b, parts).any()
-                   or np.isin(one.laws.dof, dofs).any() or np.isin(one.rows.term_dof, dofs).any()
-                   for one in phases)  # fmt: skip
+    return not any(
+        np.isin(one.anchor_pairs.link_a, parts).any()
+        or np.isin(one.anchor_pairs.link_b, parts).any()
+        or np.isin(one.laws.dof, dofs).any()
+        or np.isin(one.rows.term_dof, dofs).any()
+        for one in phases
+    )

@@ -101,8 +101,16 @@ def _pushed_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at:
 
 @needs.gyroscope_arms
 @ti.func
-def _shift_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: ti.i32, before: ti.template(),
-               after: ti.template(), spins: ti.template()):
+def _shift_arm(
+    c: ti.template(),
+    w: ti.i32,
+    base: ti.template(),
+    n: ti.i32,
+    at: ti.i32,
+    before: ti.template(),
+    after: ti.template(),
+    spins: ti.template(),
+):
     """The acceleration of a body's own centre of mass, as its angular acceleration changes while that of all of it stays.
 
     Writes: base, c.gyroscopes.begun_arm

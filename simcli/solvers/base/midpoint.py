@@ -50,8 +50,12 @@ class Midpoint:
         found = np.flatnonzero(np.isin(links.root, roots) & ~np.isin(links.root, apart))
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)
         number = {root: k for k, root in enumerate(np.unique(links.root[found]).tolist())}
-        dofs = [(d, number[int(links.root[i])]) for i in found
-                for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]) if not moved[d]]  # fmt: skip
+        dofs = [
+            (d, number[int(links.root[i])])
+            for i in found
+            for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i])
+            if not moved[d]
+        ]
         self.n_trees, self.n_links, self.link = len(number), len(found), arena.ints(found)
         self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
         self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])

@@ -13,9 +13,18 @@ SPEED_SQUARED = 1  # row of the solver's constants, after H
 HEALTH = ("status", "steps into the call", "dof")
 # Angular velocity times h that a step may have: it advances the angle by the arc sine, so that from 1 on it has no solution.
 FARTHEST_TURN = 0.9
-NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED, LOOP_LOST = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED, Status.CROWDED,
-    Status.LOOP_LOST))  # fmt: skip
+NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED, LOOP_LOST = (
+    int(status)
+    for status in (
+        Status.NOT_FINITE,
+        Status.TOO_FAST,
+        Status.STOPPED,
+        Status.TURNS_FAR,
+        Status.NOT_CONVERGED,
+        Status.CROWDED,
+        Status.LOOP_LOST,
+    )
+)
 
 
 class End(NamedTuple):

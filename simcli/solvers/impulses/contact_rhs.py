@@ -73,8 +73,9 @@ def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.tem
 
 
 @ti.func
-def contact_rhs(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(),
-                 h: ti.template()):
+def contact_rhs(
+    k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()
+):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
         overlap:   gap + min(depenetration |gap|, max_depenetration_velocity h)
@@ -101,8 +102,17 @@ def contact_rhs(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
 
 
 @ti.func
-def _rhs_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
-                 c: ti.i32, v: ti.template(), step: ti.template()):
+def _rhs_of_contact(
+    k: ti.template(),
+    t: ti.template(),
+    s: ti.template(),
+    p: ti.template(),
+    w: ti.i32,
+    lane: ti.template(),
+    c: ti.i32,
+    v: ti.template(),
+    step: ti.template(),
+):
     """What one contact is to reach, of one world, or without a lane of all."""
     table = k.collider.contacts
     combination = whole_of(table.combination, w, lane, c)
@@ -148,8 +158,9 @@ def gap_above_rounding(k, p, w, lane, c, gap):
 
 
 @ti.func
-def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template(),
-            lag: ti.template()):
+def rebound(
+    e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template(), lag: ti.template()
+):
     """[m/s], normal velocity after an impact: of the invariant (v - a s)^2/2 + a x of free flight, e^2 is kept.
 
     The step of the impact moves by the velocity that is found, to gap + h v.

@@ -68,10 +68,12 @@ class Contacts:
         self.potential = arena.single.array()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
-        self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
-                                         | (m.contacts.torsional_friction > 0)).any())  # fmt: skip
-        self.gravity = tables.column(np.linalg.norm(np.broadcast_to(model.gravity, (len(model.gravity), 3)),
-                                                    axis=-1, keepdims=True))  # fmt: skip
+        self.has_spin = bool(
+            tables.ever(lambda m: (m.contacts.rolling_friction > 0) | (m.contacts.torsional_friction > 0)).any()
+        )
+        self.gravity = tables.column(
+            np.linalg.norm(np.broadcast_to(model.gravity, (len(model.gravity), 3)), axis=-1, keepdims=True)
+        )
 
     def clear(self):
         """Forget all contacts."""

@@ -81,8 +81,17 @@ def stiffen(c: ti.template(), w: ti.i32, i: ti.i32, place: ti.template(), force:
     over = select(square > 0.0, scale / select(square > 0.0, square, square + 1.0), square)
     x, y, z = r.parts
     size = select(square > 0.0, scale, square)
-    more = Mat3(size - x * x * over, -x * y * over, -x * z * over, -x * y * over, size - y * y * over, -y * z * over,
-                -x * z * over, -y * z * over, size - z * z * over)
+    more = Mat3(
+        size - x * x * over,
+        -x * y * over,
+        -x * z * over,
+        -x * y * over,
+        size - y * y * over,
+        -y * z * over,
+        -x * z * over,
+        -y * z * over,
+        size - z * z * over,
+    )
     c.bound.impulses.stiff.store(w, i, c.bound.impulses.stiff.load(w, i) + more)
 
 

@@ -17,8 +17,9 @@ BOUNDLESS = 1e31  # [N s], beyond what the problem takes for a bound
 
 
 @ti.func
-def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
-               statement: ti.i32):
+def row_of_law(
+    c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(), statement: ti.i32
+):
     """Row n of the problem, of law k: where it is on, bias, compliance and bounds, as of `store_row`.
 
     Args:
@@ -69,8 +70,9 @@ def _shift_of_row(c, w, k, h):
 
 
 @ti.func
-def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(),
-                h: ti.template()):
+def row_of_line(
+    c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(), h: ti.template()
+):
     """Whether the row of lambda = push - gain v is on, its bias and its compliance, as of `store_row` in rows.py.
 
     Args:

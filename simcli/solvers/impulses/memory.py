@@ -124,8 +124,19 @@ class Impulses:
 
     _data_oriented = True
 
-    def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
-                 n_motions: int, options, touches: bool, turns: bool, is_large: bool):
+    def __init__(
+        self,
+        phases: list[Constraints],
+        model: Model,
+        tables: Tables,
+        arena: Arena,
+        system: System,
+        n_motions: int,
+        options,
+        touches: bool,
+        turns: bool,
+        is_large: bool,
+    ):
         self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
         lag = None if tables.is_natural and not self.is_bounded else 0.5
         self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
@@ -155,8 +166,9 @@ class Impulses:
         self.load, self.stiff = arena.array(n if turns else 0), arena.array(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.array(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = system.laws.items.array(), system.laws.items.array()
-        (self.iterations, self.residual, self.missed, self.first, self.earlier_residual, self.finest,
-         self.awakened) = (arena.single.array() for _ in range(7))
+        (self.iterations, self.residual, self.missed, self.first, self.earlier_residual, self.finest, self.awakened) = (
+            arena.single.array() for _ in range(7)
+        )
         self.spins = arena.single.array()
 
     def clear(self):
@@ -179,9 +191,12 @@ def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tupl
     limited = ever(lambda law: np.isfinite(law.effort_limit)) if laws.n else np.zeros(0, bool)
     if laws.n:
         fast = ever(lambda law: np.isfinite(law.velocity_limit))
-        wanted = {DRIVE: limited, FRICTION: ever(lambda law: law.friction > 0),
-                  LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
-                  UPPER: fast | ever(lambda law: np.isfinite(law.upper))}  # fmt: skip
+        wanted = {
+            DRIVE: limited,
+            FRICTION: ever(lambda law: law.friction > 0),
+            LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
+            UPPER: fast | ever(lambda law: np.isfinite(law.upper)),
+        }
         rows += [(kind, k) for kind, mask in wanted.items() for k in np.flatnonzero(mask).tolist()]
         rows += [(LINEAR, k) for k in np.flatnonzero(laws.row >= 0).tolist() if is_large]
     return np.array(rows, int).reshape(-1, 2), limited

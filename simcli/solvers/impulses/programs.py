@@ -66,8 +66,15 @@ def correcting(c) -> tuple:
     """
     turn = (begin_again, turn_again) if c.turns else ()
     turn = (*turn, *when(c.gyroscopes.n_held, turn_held))
-    return (begin_correcting, *turn, *searching(c, rest=(state_residual,)), note_residual, note_missed, *sharing(c),
-            take_answer)
+    return (
+        begin_correcting,
+        *turn,
+        *searching(c, rest=(state_residual,)),
+        note_residual,
+        note_missed,
+        *sharing(c),
+        take_answer,
+    )
 
 
 def sharing(c) -> tuple:

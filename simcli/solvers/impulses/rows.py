@@ -170,9 +170,20 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
 
 
 @ti.func
-def store_row(c: ti.template(), w: ti.i32, n: ti.i32, row: ti.i32, unknown: ti.i32, sign: ti.template(),
-              on: ti.template(), bias: ti.template(), soft: ti.template(), lower: ti.template(), upper: ti.template(),
-              statement: ti.i32):
+def store_row(
+    c: ti.template(),
+    w: ti.i32,
+    n: ti.i32,
+    row: ti.i32,
+    unknown: ti.i32,
+    sign: ti.template(),
+    on: ti.template(),
+    bias: ti.template(),
+    soft: ti.template(),
+    lower: ti.template(),
+    upper: ti.template(),
+    statement: ti.i32,
+):
     """Write row n of the problem; the first statement begins with the impulses of the last step.
 
     Args:

@@ -60,8 +60,9 @@ class QuadraticSteps:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: PackArray, tight: float, corrections: int,
-                 bends: bool):
+    def __init__(
+        self, rows: Quadratic, tables: Tables, arena: Arena, angle: PackArray, tight: float, corrections: int, bends: bool
+    ):
         self.rows = SaddlePoint(rows, tables, arena, angle, bends)
         self.tight, self.corrections = tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
@@ -156,7 +157,8 @@ class CoordinateForces:
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.array(6 * self.n_wrenches), len(rows.push_at)
         self.push_at, self.push_form, self.push_component = (
-            arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component"))  # fmt: skip
+            arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component")
+        )
         self.push_weight = tables.column(rows.push_weight)
         damped = bool(tables.ever(lambda m: m.springs.damping > 0).any())
         self.has_power = damped or self.n_wrenches > 0 or self.has_laws or self.has_frames

@@ -154,8 +154,19 @@ def step_of_polynomials(c) -> tuple:
     mixed = (factorize_rows,) if c.pushes.is_mixed else ()
     correction = (ask_for_rows, *FILTERED, take_accelerations)
     corrections = repeat(*correction, at_most=c.steps.corrections, where=rows_not_converged, wanted=rows_not_converged)
-    return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, *FILTERED,
-            take_accelerations, corrections, placements(move_to_place), end_midpoint)  # fmt: skip
+    return (
+        *signals(c),
+        begin_midpoint,
+        factorize_rows,
+        solve_saddle,
+        ask_for_accelerations,
+        *mixed,
+        *FILTERED,
+        take_accelerations,
+        corrections,
+        placements(move_to_place),
+        end_midpoint,
+    )
 
 
 def step_of_alpha(c) -> tuple:
@@ -164,17 +175,37 @@ def step_of_alpha(c) -> tuple:
     begun, ended = ((begin_holds,), (end_holds,)) if c.alpha.n_holds else ((), ())
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
-        jump = (set_registers(node=1), *signals(c), set_registers(instant=1), *bodies, evaluate_forces, stiffen_rows,
-                ask_for_balance, only(is_off_balance, factorize_rows, *FILTERED, take_jump), *works, *begun,
-                set_registers(node=0, instant=0))  # fmt: skip
+        jump = (
+            set_registers(node=1),
+            *signals(c),
+            set_registers(instant=1),
+            *bodies,
+            evaluate_forces,
+            stiffen_rows,
+            ask_for_balance,
+            only(is_off_balance, factorize_rows, *FILTERED, take_jump),
+            *works,
+            *begun,
+            set_registers(node=0, instant=0),
+        )
     matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
     better = only(is_off_balance, matrix, *FILTERED, take_balance)
     rounds = repeat(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=is_off_balance)
     refined = repeat_blocks(ask_for_excess, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *kinematic(c, begin_kinematic))
-    return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_alpha_to_place), *works,
-            *ended, *projected)  # fmt: skip
+    return (
+        *begins,
+        *jump,
+        *signals(c),
+        *bodies,
+        move_alpha,
+        rounds,
+        placements(move_alpha_to_place),
+        *works,
+        *ended,
+        *projected,
+    )
 
 
 def placements(move) -> tuple:
@@ -186,22 +217,39 @@ def placements(move) -> tuple:
 def step_of_poses(c) -> tuple:
     """A step of zhong06 or moreau, whatever acts."""
     start, end = ((prescribe_start,), (prescribe_end,)) if c.prescribed.n else ((), ())
-    found = (set_registers(node=0), *start, *kinematic(c, begin_kinematic), *projection(c), *end, place_links, *sampling(c),
-             *signals(c),
-             *contacts(c, meet_contacts), *_evaluation(c))  # fmt: skip
+    found = (
+        set_registers(node=0),
+        *start,
+        *kinematic(c, begin_kinematic),
+        *projection(c),
+        *end,
+        place_links,
+        *sampling(c),
+        *signals(c),
+        *contacts(c, meet_contacts),
+        *_evaluation(c),
+    )
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), ask_for_correction)
-    corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections,
-                                wanted=not_converged)  # fmt: skip
+    corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged)
     locks = (follow_motions, *kinematic(c, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
-    return (*found, *((only(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
-            set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
-            *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),
-            end_velocities,
-            *locks)  # fmt: skip
+    return (
+        *found,
+        *((only(is_taken_again, *again),) if c.bound.switches else ()),
+        *damped,
+        advance_midpoint,
+        set_registers(rates=0),
+        corrections,
+        *((keep_impulses,) if c.by_impulses else ()),
+        *rotors,
+        pull_vectors,
+        *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),
+        end_velocities,
+        *locks,
+    )
 
 
 def projection(c) -> tuple:
@@ -209,8 +257,18 @@ def projection(c) -> tuple:
     soft = (*_measurement(c), regularize_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
     further = repeat_blocks(shift_multipliers, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
-    return (place_links, find_bias, *soft, fill_matrix, *rows_of_motions(c, prescribe_rows), state_projection, solve_system,
-            take_projection, further, end_projection)  # fmt: skip
+    return (
+        place_links,
+        find_bias,
+        *soft,
+        fill_matrix,
+        *rows_of_motions(c, prescribe_rows),
+        state_projection,
+        solve_system,
+        take_projection,
+        further,
+        end_projection,
+    )
 
 
 def _evaluation(c, is_frame: bool = False) -> tuple:
@@ -224,10 +282,19 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
     hard = (shift_instant_multipliers,) if is_frame and c.bound.system.n_rows else ()
     motions = rows_of_motions(c, prescribe_rows if is_frame else prescribe_rows_to_end)
     answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
-    return (begin_evaluation, *kinematic(c, move_kinematic_bodies), load_midpoint if late else load_forces, find_bias,
-            *_measurement(c),
-            *hard, begin_system if c.bound.is_plain else fill_system, *((push_midpoint,) if late else ()), *motions,
-            *answer, account)  # fmt: skip
+    return (
+        begin_evaluation,
+        *kinematic(c, move_kinematic_bodies),
+        load_midpoint if late else load_forces,
+        find_bias,
+        *_measurement(c),
+        *hard,
+        begin_system if c.bound.is_plain else fill_system,
+        *((push_midpoint,) if late else ()),
+        *motions,
+        *answer,
+        account,
+    )
 
 
 def _with_active_set(c, is_frame: bool) -> tuple:
@@ -237,8 +304,13 @@ def _with_active_set(c, is_frame: bool) -> tuple:
     tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *carries, solve_system, keep_solution]
     for k in range(1, y.solutions):
         last = k == y.solutions - 1
-        tries += [set_registers(solution=k), shift_multipliers, *gives, solve_system,
-                  finish_solutions if last else keep_solution]
+        tries += [
+            set_registers(solution=k),
+            shift_multipliers,
+            *gives,
+            solve_system,
+            finish_solutions if last else keep_solution,
+        ]
     tries = (set_registers(solution=0), *tries, *owes)
     if not y.laws.n and not (c.has_excess and is_frame):
         return set_registers(choice=0), find_active_set, *tries

@@ -55,8 +55,12 @@ class Positions:
     def find(self, state, rows) -> None:
         """Note where they stand: in the state and the frames of a core."""
         k = self.axis
-        self.where[:] = (state.origin.rows[3 * self.roots + k], state.o.rows[3 * self.links + k],
-                         state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
+        self.where[:] = (
+            state.origin.rows[3 * self.roots + k],
+            state.o.rows[3 * self.links + k],
+            state.R.rows[9 * self.links + 3 * k],
+            rows.body_q.rows[self.rows],
+        )
 
 
 def probed_by_feedback(signals: Signals, model: Model, dt: float, tables: Tables, arena: Arena) -> "Accumulators":
@@ -74,8 +78,9 @@ def _has_motion(probed: list[tuple[Source, int]], model: Model, tables: Tables) 
         tables: device tables.
     """
     moved = model.dofs.joint[tables.ever(lambda m: m.motions.kind[None] != 0)]
-    joints = [first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in probed
-              if source in DRIVEN]  # fmt: skip
+    joints = [
+        first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in probed if source in DRIVEN
+    ]
     return bool(np.isin(joints, moved).any())
 
 
@@ -111,8 +116,7 @@ class Accumulators:
 
     _data_oriented = True
 
-    def __init__(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple,
-                 is_alone: bool):
+    def __init__(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
         self.n_stops, self.n_records = measures.stops, measures.records
         self.drives = self.clearances = self.touches = self.sensors = self.noise = self.targets = None
@@ -132,9 +136,11 @@ class Accumulators:
         self.places, self.apart = items.ints(self.where), items.ints(self.stride)
         columns = (measures.width, measures.part, measures.turn, measures.kind, measures.begin, measures.end, is_plain)
         self.width, self.part, self.turn, self.kind, self.begin, self.end, self.is_plain = (
-            items.ints(np.asarray(column, np.int32)[self.order]) for column in columns)  # fmt: skip
-        self.above, self.below = (items.shared(np.asarray(column, float)[self.order])
-                                  for column in (measures.above, measures.below))  # fmt: skip
+            items.ints(np.asarray(column, np.int32)[self.order]) for column in columns
+        )
+        self.above, self.below = (
+            items.shared(np.asarray(column, float)[self.order]) for column in (measures.above, measures.below)
+        )
         self.value, self.time, self.before, self.base = items.arrays(4)
         self.total, self.square = Sum(items), Sum(items)
         self.parts, (self.alive, self.last) = arena.array(MOST_PARTS), arena.single.arrays(2)
@@ -152,7 +158,8 @@ class Accumulators:
         seen = measures.seen(self.sensors.bodies if self.sensors else set())
         self.positions = Positions(np.array(seen["positions"], int), model, arena)
         self.orientations, self.velocities, self.points = (
-            arena.ints(seen[name]) for name in ("orientations", "velocities", "points"))  # fmt: skip
+            arena.ints(seen[name]) for name in ("orientations", "velocities", "points")
+        )
         self.n_positions, self.n_orientations = len(seen["positions"]), len(seen["orientations"])
         self.n_velocities, self.n_points = len(seen["velocities"]), len(seen["points"])
         joints = {int(model.dofs.joint[dof]) for dof in seen["efforts"]} | set(seen["powers"])
@@ -167,8 +174,11 @@ class Accumulators:
         self.has["noise"] = self.noise is not None
         self.has["touching"] = bool(self.sensors and self.sensors.has_some(BY_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
-        probed = [(source, first) for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
-                  if kind != Reduction.RECORD]  # fmt: skip
+        probed = [
+            (source, first)
+            for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
+            if kind != Reduction.RECORD
+        ]
         steps = {source for source, _ in probed}
         self.has["drives at steps"] = not steps.isdisjoint(DRIVEN)
         stays = is_alone and not _has_motion(probed, model, tables)
@@ -186,9 +196,17 @@ class Accumulators:
         s, rows = core.state, core.rows
         core.arena.lay_out()
         self.positions.find(s, rows)
-        of = {Source.Q: s.q, Source.QD: s.qd, Source.QDD: s.qdd, Source.EFFORT: rows.effort,
-              Source.WRENCH: rows.joint_wrench, Source.POSE: rows.body_q, Source.TWIST: rows.body_qd,
-              Source.POINT: rows.points, Source.ENERGY: rows.energy}  # fmt: skip
+        of = {
+            Source.Q: s.q,
+            Source.QD: s.qd,
+            Source.QDD: s.qdd,
+            Source.EFFORT: rows.effort,
+            Source.WRENCH: rows.joint_wrench,
+            Source.POSE: rows.body_q,
+            Source.TWIST: rows.body_qd,
+            Source.POINT: rows.points,
+            Source.ENERGY: rows.energy,
+        }
         if self.drives:
             of |= {Source.DRIVE_EFFORT: self.drives.effort, Source.DRIVE_POWER: self.drives.power}
         if self.clearances:

@@ -163,8 +163,18 @@ def write_contacts(c: ti.template(), w: ti.i32, count: ti.template()):
             a = one(k.contacts.shape_a, w, lane, n)
             b = one(k.contacts.shape_b, w, lane, n)
             force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
-            put_row(c.contacts.rows, w, lane, n, a, b, place_of_contact(k, c.tables, c.state, w, lane, n),
-                    one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
+            put_row(
+                c.contacts.rows,
+                w,
+                lane,
+                n,
+                a,
+                b,
+                place_of_contact(k, c.tables, c.state, w, lane, n),
+                one(k.contacts.normal, w, lane, n),
+                one(k.contacts.reach, w, lane, n),
+                force,
+            )
 
 
 def put_row(rows: PackArray, w, lane, n, *values):
@@ -212,8 +222,9 @@ def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> Contact
     return ContactRows(count, columns)
 
 
-def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, n_steps: int,
-                    what: str = "contacts") -> list[Event]:
+def unsolved_events(
+    summary: np.ndarray, before: int, dt: float, is_last: bool, n_steps: int, what: str = "contacts"
+) -> list[Event]:
     """What is said about steps that were not solved: at the first of each world, and how many at the end.
 
     Args:

@@ -41,8 +41,12 @@ def energies(c: ti.template(), w: ti.i32):
 def stores(c) -> tuple:
     """What stores elastic energy."""
     has_laws = c.constrained and c.bound.system.laws.n > 0
-    return (*when(c.forces.has_elastic, _energy_of_forces), *when(c.has_compliance, row_energy),
-            *when(c.touches, _energy_of_contacts), *when(c.forces.has_elastic and has_laws, law_energy))  # fmt: skip
+    return (
+        *when(c.forces.has_elastic, _energy_of_forces),
+        *when(c.has_compliance, row_energy),
+        *when(c.touches, _energy_of_contacts),
+        *when(c.forces.has_elastic and has_laws, law_energy),
+    )
 
 
 def spins(c) -> tuple:
@@ -59,8 +63,9 @@ def _energy_of_contacts(c, w):
 
 
 @ti.func
-def write_energies(c: ti.template(), w: ti.i32, steps: ti.i32, kinetic: ti.template(), potential: ti.template(),
-                   elastic: ti.template()):
+def write_energies(
+    c: ti.template(), w: ti.i32, steps: ti.i32, kinetic: ti.template(), potential: ti.template(), elastic: ti.template()
+):
     """The ENERGY columns of a frame. drift = total - total(0) + dissipated - input.
 
     Args:

@@ -91,8 +91,11 @@ def periods_of(model: Model) -> np.ndarray:
     There is none if nothing that follows the motion drives it. The first one is a step, at which energies are seen, too.
     """
     feedback, driven = model.feedback, set(model.inputs.signal.tolist())
-    of_laws = [int(feedback.every[law]) * (2 * delays_of(feedback, law).astype(int) + 1)
-               for law, signal in enumerate(feedback.signal.tolist()) if signal in driven and feedback.quantity]  # fmt: skip
+    of_laws = [
+        int(feedback.every[law]) * (2 * delays_of(feedback, law).astype(int) + 1)
+        for law, signal in enumerate(feedback.signal.tolist())
+        if signal in driven and feedback.quantity
+    ]
     if not of_laws:
         return np.zeros((1, 0), int)
     found = np.unique(np.stack(np.broadcast_arrays(np.ones(1, int), *of_laws), axis=-1), axis=1)

@@ -73,8 +73,16 @@ def further(c, drives: str = "drives at steps") -> tuple:
         drives: which of what the accumulators have: frames show drives that no step probes.
     """
     has = c.accumulators.has
-    return (*when(has[drives], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches), *when(has["sensors"], _find_sensed)) if c.accumulators.n else ()  # fmt: skip
+    return (
+        (
+            *when(has[drives], c.engine.report_drives),
+            *when(has["clearances"], _find_clearances),
+            *when(has["touches"], add_touches),
+            *when(has["sensors"], _find_sensed),
+        )
+        if c.accumulators.n
+        else ()
+    )
 
 
 def sensing(g) -> tuple:
@@ -84,8 +92,12 @@ def sensing(g) -> tuple:
         g: accumulators; stages take them before the core.
     """
     has = g.has
-    return (*when(has.get("sensors"), find_sensors), *when(has.get("touching"), sense_touch),
-            *when(has.get("targets"), sense_range), *when(has.get("noise"), add_noise))  # fmt: skip
+    return (
+        *when(has.get("sensors"), find_sensors),
+        *when(has.get("touching"), sense_touch),
+        *when(has.get("targets"), sense_range),
+        *when(has.get("noise"), add_noise),
+    )
 
 
 def _find_sensed(c, w):

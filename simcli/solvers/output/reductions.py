@@ -67,9 +67,12 @@ def sums_found(dt, span, last, first, total, square) -> dict[int, np.ndarray]:
         shift = dt * (total - away / 2) / span
         spread = dt * (square - away * away / 2) / span - shift * shift
         still = span == 0  # one step
-        return {MEAN: np.where(still, last, area / span), INTEGRAL: area,
-                RMS: np.where(still, np.abs(last), np.sqrt(np.maximum(power, 0))),
-                STD: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0)))}  # fmt: skip
+        return {
+            MEAN: np.where(still, last, area / span),
+            INTEGRAL: area,
+            RMS: np.where(still, np.abs(last), np.sqrt(np.maximum(power, 0))),
+            STD: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0))),
+        }
 
 
 def keep_largest(m, w, n, x, t, takes, _starts):
@@ -103,8 +106,9 @@ def _keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.templa
 
 
 @ti.func
-def keep_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template(),
-              _starts: ti.template()):
+def keep_span(
+    m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template(), _starts: ti.template()
+):
     """`range`, between `base` and `before`.
 
     Writes: m.{value, time, base, before}
@@ -128,8 +132,9 @@ def keep_last(m, w, n, x, _t, takes, _starts):
 
 
 @ti.func
-def add_value(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-              starts: ti.template()):
+def add_value(
+    m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(), starts: ti.template()
+):
     """`mean`, `integral`.
 
     Writes: m.{base, before, total}
@@ -139,8 +144,9 @@ def add_value(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.t
 
 
 @ti.func
-def _add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-               starts: ti.template()):
+def _add_square(
+    m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(), starts: ti.template()
+):
     """`rms`.
 
     Writes: m.{base, before, square}
@@ -150,8 +156,9 @@ def _add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti
 
 
 @ti.func
-def add_both(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-             starts: ti.template()):
+def add_both(
+    m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(), starts: ti.template()
+):
     """`std`.
 
     Writes: m.{base, before, total, square}
@@ -196,8 +203,16 @@ SUMS = SERIES.index((MEAN, INTEGRAL))
 
 
 @ti.func
-def reduce_crossing(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), t: ti.template(),
-                    h: ti.template(), takes: ti.template()):
+def reduce_crossing(
+    m: ti.template(),
+    w: ti.i32,
+    n: ti.i32,
+    kind: ti.i32,
+    x: ti.template(),
+    t: ti.template(),
+    h: ti.template(),
+    takes: ti.template(),
+):
     """`first`, `last_outside`, `count`: about values beyond bounds.
 
     Writes: m.{value, time, before}

@@ -80,8 +80,14 @@ def finding(c) -> tuple:
     projects = c.projects and needs_joints(m)
     if not m.n:
         return ()
-    return (*when(c.is_natural and c.is_quadratic, _place_polynomials),
-            *when(projects, show_bodies, show_joints), place_probed, *distances(c), *sensors_of(c), see)
+    return (
+        *when(c.is_natural and c.is_quadratic, _place_polynomials),
+        *when(projects, show_bodies, show_joints),
+        place_probed,
+        *distances(c),
+        *sensors_of(c),
+        see,
+    )
 
 
 @ti.func

@@ -223,8 +223,19 @@ def _momentum_about(m: ti.template(), rows: ti.template(), w: ti.i32, n: ti.i32,
 
 
 FORMULAS = {
-    "gyro": _gyro, "velocimeter": _velocimeter, "accelerometer": _accelerometer, "position": _position,
-    "orientation": _orientation, "velocity": _velocity, "angular_velocity": _angular_velocity, "encoder": _encoder,
-    "tachometer": _tachometer, "force": _force, "torque": _torque, "com": _com, "com_velocity": _com_velocity,
-    "momentum": _momentum, "angular_momentum": _angular_momentum,
-}  # fmt: skip
+    "gyro": _gyro,
+    "velocimeter": _velocimeter,
+    "accelerometer": _accelerometer,
+    "position": _position,
+    "orientation": _orientation,
+    "velocity": _velocity,
+    "angular_velocity": _angular_velocity,
+    "encoder": _encoder,
+    "tachometer": _tachometer,
+    "force": _force,
+    "torque": _torque,
+    "com": _com,
+    "com_velocity": _com_velocity,
+    "momentum": _momentum,
+    "angular_momentum": _angular_momentum,
+}

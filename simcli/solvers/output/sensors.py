@@ -64,11 +64,15 @@ class SensorReadings:
         self.place = [items.column(pose[..., :3], Vec3) for _, pose in ends]
         self.turn = [items.column(rot.quat_to_matrix(pose[..., 3:]), Mat3) for _, pose in ends]
         self.com = [items.column(_com_of(model, body), Vec3) for body, _ in ends]
-        starts = np.where([name == "encoder" for name in self.types], model.joints.q_start[table.joint[s]],
-                          model.joints.qd_start[table.joint[s]])  # fmt: skip
+        starts = np.where(
+            [name == "encoder" for name in self.types],
+            model.joints.q_start[table.joint[s]],
+            model.joints.qd_start[table.joint[s]],
+        )
         self.joint, self.start = items.ints(table.joint[s]), items.ints(starts)
-        trees = [table.subtree[k] if SENSOR_TYPES[name].of == OF_SUBTREE else ()
-                 for k, name in zip(s, self.types, strict=True)]  # fmt: skip
+        trees = [
+            table.subtree[k] if SENSOR_TYPES[name].of == OF_SUBTREE else () for k, name in zip(s, self.types, strict=True)
+        ]
         member = np.array([body for tree in trees for body in tree], int)
         members = arena.records(len(member))
         self.tree_start, self.member = arena.ints(np.cumsum([0, *map(len, trees)])), members.ints(member)
@@ -185,8 +189,9 @@ def sense_range(g: ti.template(), c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def look_at_shape(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, s: ti.i32, x: ti.template(),
-                  direction: ti.template()):
+def look_at_shape(
+    g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, s: ti.i32, x: ti.template(), direction: ti.template()
+):
     """Shorten what range finder n has found by where its ray meets shape s.
 
     Reads:  c.rows.body_q
@@ -240,8 +245,9 @@ def sense_touch(g: ti.template(), c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def sum_contact(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(),
-                R: ti.template()):
+def sum_contact(
+    g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(), R: ti.template()
+):
     """Add contact k of a world to sensor n, if it is on its body or shape and within its zone.
 
     Args:

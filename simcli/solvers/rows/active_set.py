@@ -23,8 +23,16 @@ NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot ru
 
 
 @ti.func
-def update_active_set(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
-                  g: ti.template(), instant: ti.i32):
+def update_active_set(
+    c: ti.template(),
+    w: ti.i32,
+    k: ti.i32,
+    stage: ti.i32,
+    b: ti.template(),
+    h: ti.template(),
+    g: ti.template(),
+    instant: ti.i32,
+):
     """Choose the pieces of all laws for try k, by what the try before found.
 
     Args:
@@ -63,8 +71,9 @@ def _share_limits(c: ti.template(), w: ti.i32, k: ti.i32, may: ti.template()):
 
 @needs.laws
 @ti.func
-def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
-               instant: ti.i32):
+def state_laws(
+    c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32
+):
     """State the laws at the present coordinates.
 
     The acceleration of a coordinate that is a row is J qdd and the row's bias. A step whose rows are met at its end takes

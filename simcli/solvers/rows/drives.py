@@ -46,8 +46,16 @@ class Drives:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], powers: Sequence[int],
-                 switches: np.ndarray, prescribed: np.ndarray):
+    def __init__(
+        self,
+        model: Model,
+        tables: Tables,
+        arena: Arena,
+        joints: Sequence[int],
+        powers: Sequence[int],
+        switches: np.ndarray,
+        prescribed: np.ndarray,
+    ):
         of, starts = model.joints, model.joints.qd_start
         dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
         owner = model.dofs.joint[dofs]

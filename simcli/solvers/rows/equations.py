@@ -18,8 +18,9 @@ from simcli.solvers.rows.repeat import foreseen, meets_end
 
 
 @ti.func
-def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
-                    instant: ti.i32):
+def state_equations(
+    c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32
+):
     """Masks, known values and right-hand side for the pieces that are chosen.
 
     Args:
@@ -51,8 +52,16 @@ def _set_laws(c: ti.template(), w: ti.i32, g: ti.template()):
 
 
 @ti.func
-def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
-                 g: ti.template(), instant: ti.i32):
+def set_hard_row(
+    c: ti.template(),
+    w: ti.i32,
+    r: ti.i32,
+    stage: ti.i32,
+    b: ti.template(),
+    h: ti.template(),
+    g: ti.template(),
+    instant: ti.i32,
+):
     """Equation of a hard or compliant row; rows of laws are set after it.
 
         at the end:   J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
@@ -259,8 +268,17 @@ def _with_first_node(c, w, r, stage, push, *others):
 
 
 @ti.func
-def _push_of_node(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, push: ti.template(), turning: ti.template(),
-                  stiffness: ti.template(), gain: ti.template(), b: ti.template()):
+def _push_of_node(
+    c: ti.template(),
+    w: ti.i32,
+    r: ti.i32,
+    stage: ti.i32,
+    push: ti.template(),
+    turning: ti.template(),
+    stiffness: ti.template(),
+    gain: ti.template(),
+    b: ti.template(),
+):
     """The push of a spring or drag, in the second node of a step with what the first one gave."""
     found = push
     if stage == 1:

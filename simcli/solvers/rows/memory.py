@@ -115,8 +115,17 @@ class Constrained:
 
     _data_oriented = True
 
-    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, n_locks: int,
-                 integrator: str, limits: Limits, impulses=None):
+    def __init__(
+        self,
+        constraints: Constraints,
+        model: Model,
+        tables: Tables,
+        arena: Arena,
+        n_locks: int,
+        integrator: str,
+        limits: Limits,
+        impulses=None,
+    ):
         stages = ALL_STAGES[integrator]
         self.arena = arena
         stiff = any(map(yields, tables.phases))
@@ -174,8 +183,17 @@ class Constrained:
         self.system.clear()
         if self.impulses:
             self.impulses.clear()
-        kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag,
-                self.velocity_jump)
+        kept = (
+            self.start,
+            self.base,
+            self.worst,
+            self.excess,
+            self.impulse,
+            self.move,
+            self.tries,
+            self.diag,
+            self.velocity_jump,
+        )
         rotors = (self.pace, self.prescribed_gain, self.owes)
         for array in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
             array.write(np.zeros((1, array.n_items, 1)))

@@ -152,8 +152,9 @@ def _noted(c, w, stage):
 
 
 @ti.func
-def _jump_of_motion(c: ti.template(), w: ti.i32, d: ti.i32, k: ti.i32, stage: ti.i32, gains: ti.template(),
-                    is_locked: ti.template()):
+def _jump_of_motion(
+    c: ti.template(), w: ti.i32, d: ti.i32, k: ti.i32, stage: ti.i32, gains: ti.template(), is_locked: ti.template()
+):
     """1 where the rate of the k-th prescribed dof, d, jumps, else 0.
 
     Args:

@@ -108,8 +108,15 @@ def share_among_links(c, w):
 @needs.touching
 def _push_links(c, w):
     m = c.bound.impulses
-    push_links(m.contacts.collider, c.tables, c.state, m.problem.contacts.impulse, c.state.f, w,
-               c.tables.arena.zero() - 1.0 / c.constants.load(w, H))  # fmt: skip
+    push_links(
+        m.contacts.collider,
+        c.tables,
+        c.state,
+        m.problem.contacts.impulse,
+        c.state.f,
+        w,
+        c.tables.arena.zero() - 1.0 / c.constants.load(w, H),
+    )
 
 
 def efforts_of_rows(c) -> tuple:
@@ -118,8 +125,13 @@ def efforts_of_rows(c) -> tuple:
         return ()
     y = c.bound.system
     kinematic = (*when(c.accumulators.has["motions"], keep_before), add_kinematic_efforts)
-    return (_add_dofs, *when(y.laws.n, _add_laws), _add_rows, *when(y.rows.n_gears, _add_gears),
-            *when(c.kinematic.n, *kinematic))
+    return (
+        _add_dofs,
+        *when(y.laws.n, _add_laws),
+        _add_rows,
+        *when(y.rows.n_gears, _add_gears),
+        *when(c.kinematic.n, *kinematic),
+    )
 
 
 def _add_effort(c, w, d, effort):

@@ -83,8 +83,9 @@ def find_active_set(c: ti.template(), w: ti.i32):
     Writes: c.bound.{system.laws, tries, choosing}
     """
     k = c.now.load(w, "choice")
-    update_active_set(c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
-                  c.now.load(w, "instant"))  # fmt: skip
+    update_active_set(
+        c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant")
+    )
     chosen = c.tables.arena.zero() + 1.0
     if k > 0:
         chosen = _changed(c, w)
@@ -113,8 +114,9 @@ def set_changes(c, w):
 @ti.func
 def assemble_system(c: ti.template(), w: ti.i32):
     """Equations for the pieces that are chosen, and the factor of their matrix."""
-    state_equations(c, w, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
-                    c.now.load(w, "instant"))  # fmt: skip
+    state_equations(
+        c, w, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant")
+    )
     assemble(c.bound.system, w)
 
 

@@ -38,8 +38,9 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     """
     if options.integrator != "bdf1":
         return []
-    numbers = [x[:, -12 * model.n_bodies :].reshape(len(x), model.n_bodies, 4, 3)[:, :, 1:] for x in (
-        model.joint_q, model.joint_qd)]  # fmt: skip
+    numbers = [
+        x[:, -12 * model.n_bodies :].reshape(len(x), model.n_bodies, 4, 3)[:, :, 1:] for x in (model.joint_q, model.joint_qd)
+    ]
     spin = 0.5 * np.linalg.norm(np.cross(*np.broadcast_arrays(*numbers)).sum(axis=2), axis=-1)
     spin = spin * ~model.bodies.kinematic
     loss = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * spin**2 * plan.dt * plan.dt * plan.n_steps)
@@ -57,7 +58,19 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     return warn_of_decay(model, options, plan) + tell_deviation(model, options)
 
 
-ENGINE = Engine(AffineCore, begin_affine, report_frame, report_affine_drives, judge_affine, find_affine_cause,
-                close_affine, open_affine, finding_affine, exchange_affine_momenta, notes, find_overlapping,
-                end_caught)  # fmt: skip
+ENGINE = Engine(
+    AffineCore,
+    begin_affine,
+    report_frame,
+    report_affine_drives,
+    judge_affine,
+    find_affine_cause,
+    close_affine,
+    open_affine,
+    finding_affine,
+    exchange_affine_momenta,
+    notes,
+    find_overlapping,
+    end_caught,
+)
 AffineSolver = partial(SingleBodySolver, affine_form, engine=ENGINE)

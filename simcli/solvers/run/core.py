@@ -47,8 +47,22 @@ from simcli.solvers.tree.stages import loads
 
 # Whole numbers of a block on the way through a program: steps before the frame, in two parts; its steps, and those that are
 # over; then see tree/stages.py and impulses/stages.py.
-_NOW = ("first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
-       "search", "searches", "statement", "turned")  # fmt: skip
+_NOW = (
+    "first_high",
+    "first_low",
+    "steps",
+    "step",
+    "node",
+    "instant",
+    "choice",
+    "solution",
+    "correction",
+    "rates",
+    "search",
+    "searches",
+    "statement",
+    "turned",
+)
 
 
 def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -116,20 +130,35 @@ class Core:
         self.choose(model, options, plan, constraints)
         self.lay_forces(model, constraints, arena)
         self.lay_frames(model, plan, constraints, arena)
-        self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints_of(one) for one in self.tables.phases],
-                                     self.integrator == "semi_implicit")  # fmt: skip
-        self.midpoint = Midpoint(model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_maximal,
-                                 self.gyroscopes.apart)  # fmt: skip
+        self.gyroscopes = Gyroscopes(
+            model,
+            self.tables,
+            arena,
+            [constraints_of(one) for one in self.tables.phases],
+            self.integrator == "semi_implicit",
+        )
+        self.midpoint = Midpoint(
+            model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_maximal, self.gyroscopes.apart
+        )
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         if self.constrained:
             self.lay_constraints(model, options, plan, constraints, arena)
         self.lay_polynomials(options, constraints, arena)
         self.lay_steps()
         self.looks_at_jumps = self.is_natural and self.constrained and self.bound.repeats and not self.is_quadratic
-        self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_maximal
-                                 and (self.stages == 1 or (self.constrained and self.bound.repeats)))  # fmt: skip
-        self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.constrained and self.bound.repeats
-                                and self.bound.system.n_rows)  # fmt: skip
+        self.sums_momenta = bool(
+            self.reports["wrenches"]
+            and not self.is_natural
+            and not self.is_maximal
+            and (self.stages == 1 or (self.constrained and self.bound.repeats))
+        )
+        self.notes_rates = bool(
+            self.reports["wrenches"]
+            and self.stages > 1
+            and self.constrained
+            and self.bound.repeats
+            and self.bound.system.n_rows
+        )
         self.momenta = arena.array(self.tables.n_links if self.sums_momenta else 0, Vec3)
         self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
         self.accumulators.within = not self.is_natural and not self.projects and self.accumulators.are_placed
@@ -180,8 +209,9 @@ class Core:
         self.reports["contacts"] &= self.touches
         self.total_start, self.count, self.anew = arena.single.arrays(3)
         self.health = arena.array(len(HEALTH))
-        self.accumulators = Accumulators(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
-                             len(self.tables.phases) == 1)  # fmt: skip
+        self.accumulators = Accumulators(
+            plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model), len(self.tables.phases) == 1
+        )
         self.ages = ages_of(model, plan, arena)
         self.signals.feedback.ages = self.ages
         self.probed = probed_by_feedback(self.signals, model, plan.dt, self.tables, arena)
@@ -197,8 +227,16 @@ class Core:
 
     def lay_constraints(self, model: Model, options, plan: RunPlan, constraints: Constraints, arena: Arena):
         """The memory of rows, laws and contacts."""
-        self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
-                                 Limits.of(options), self.impulses_of(model, options, arena))  # fmt: skip
+        self.bound = Constrained(
+            constraints,
+            model,
+            self.tables,
+            arena,
+            self.motions.n_locks,
+            self.integrator,
+            Limits.of(options),
+            self.impulses_of(model, options, arena),
+        )
         capacity = self.bound.impulses.contacts.capacity if self.touches else 0
         self.contacts = ContactReport(arena, capacity, self.reports["contacts"], plan.lets_pass)
         self.multipliers, self.diag = self.bound.system.force, self.bound.diag
@@ -220,21 +258,27 @@ class Core:
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
             self.pushes.has_power |= self.kinematic.n + b.system.n_prescribed_rows > 0
         elif alpha:
-            raise UsageError("generalized_alpha does not support this mechanism: an event changes which coordinates an "
-                             "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
+            raise UsageError(
+                "generalized_alpha does not support this mechanism: an event changes which coordinates an "
+                "equation or a spring depends on, or nothing is joined or rigid; use zhong06"
+            )
         if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
             n = self.steps.rows.n
-            self.alpha = AlphaSteps(n, n if self.kinematic.n else 0, self.bound.system.n_prescribed_rows, arena,
-                                    options.spectral_radius, jumps)  # fmt: skip
+            self.alpha = AlphaSteps(
+                n, n if self.kinematic.n else 0, self.bound.system.n_prescribed_rows, arena, options.spectral_radius, jumps
+            )
 
     def lay_steps(self):
         """What the account of work and the integrator keep."""
         self.has_compliance = self.constrained and any(map(yields, self.tables.phases))
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
-        self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
-            self.forces.has_external or (efforts_too and self.forces.has_work))  # fmt: skip
+        self.keeps_account = (
+            self.integrator != "rk4"
+            and not self.is_quadratic
+            and (self.forces.has_external or (efforts_too and self.forces.has_work))
+        )
         is_driven = bool(self.forces.driven) if efforts_too else self.forces.drives_links
         self.closes_every_step = self.keeps_account and is_driven
         if self.integrator != "semi_implicit":
@@ -279,8 +323,9 @@ class Core:
         if not self.by_impulses:
             return None
         phases = [constraints_of(one) for one in self.tables.phases]
-        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
-                                           self.is_large)
+        return lambda system, n: Impulses(
+            phases, model, self.tables, arena, system, n, options, self.touches, self.turns, self.is_large
+        )
 
     def coordinates(self, laws: Laws) -> np.ndarray:
         """[m, rad], (W, K), the coordinates of laws, in the posture of the last frame."""
@@ -322,5 +367,4 @@ class Core:
             self.loops.clear()
 
 
-TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding,
-              exchange_momenta)  # fmt: skip
+TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding, exchange_momenta)

@@ -113,9 +113,12 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
 def ends(c) -> tuple[End, ...]:
     """Reasons in the order of a step, of which the last one counts."""
     alpha = c.integrator == "generalized_alpha"  # rates that are beyond bounds are those of a failed iteration
-    return (*when(alpha, End(NOT_CONVERGED, _is_lost)), *when(c.is_natural and c.constrained, End(TURNS_FAR, _turns_far)),
-            *when(c.touches, End(CROWDED, is_crowded, needed_contacts)),
-            *when(c.guard.n, End(LOOP_LOST, is_lost)))  # fmt: skip
+    return (
+        *when(alpha, End(NOT_CONVERGED, _is_lost)),
+        *when(c.is_natural and c.constrained, End(TURNS_FAR, _turns_far)),
+        *when(c.touches, End(CROWDED, is_crowded, needed_contacts)),
+        *when(c.guard.n, End(LOOP_LOST, is_lost)),
+    )
 
 
 def _is_lost(c, w):
@@ -161,11 +164,24 @@ def shows(c) -> tuple:
         c: core of the run.
     """
     r = c.reports
-    projected = (show_joints, *when(c.constrained and c.bound.system.n_turns, unwrap_rows), show_joint_accelerations,
-                 *when(c.loops.n_rods, show_rods)) if c.projects else ()  # fmt: skip
-    return (*when(c.constrained, report_rows), *when(r["joints"], _show_efforts, *efforts_of_rows(c)),
-            *when(r["bodies"] or c.projects, show_bodies), *when(r["body_qdd"], _show_accelerations), *projected,
-            *when(r["bodies"], show_points))  # fmt: skip
+    projected = (
+        (
+            show_joints,
+            *when(c.constrained and c.bound.system.n_turns, unwrap_rows),
+            show_joint_accelerations,
+            *when(c.loops.n_rods, show_rods),
+        )
+        if c.projects
+        else ()
+    )
+    return (
+        *when(c.constrained, report_rows),
+        *when(r["joints"], _show_efforts, *efforts_of_rows(c)),
+        *when(r["bodies"] or c.projects, show_bodies),
+        *when(r["body_qdd"], _show_accelerations),
+        *projected,
+        *when(r["bodies"], show_points),
+    )
 
 
 def _show_efforts(c, w):

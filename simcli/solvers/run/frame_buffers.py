@@ -36,15 +36,35 @@ class Other(NamedTuple):
     array: Callable
 
 
-BUFFERS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd", "points", "joint_wrench", "multiplier",
-           "energy", "diag", "health", "touch", "contacts", "quantity", "others")  # fmt: skip
+BUFFERS = (
+    "joint_q",
+    "joint_qd",
+    "joint_qdd",
+    "joint_effort",
+    "body_q",
+    "body_qd",
+    "points",
+    "joint_wrench",
+    "multiplier",
+    "energy",
+    "diag",
+    "health",
+    "touch",
+    "contacts",
+    "quantity",
+    "others",
+)
 _OF_CHANNELS = {
-    "joints": lambda c: {"joint_q": c.state.q, "joint_qd": c.state.qd, "joint_qdd": c.state.qdd,
-                         "joint_effort": c.rows.effort},
+    "joints": lambda c: {
+        "joint_q": c.state.q,
+        "joint_qd": c.state.qd,
+        "joint_qdd": c.state.qdd,
+        "joint_effort": c.rows.effort,
+    },
     "bodies": lambda c: {"body_q": c.rows.body_q, "body_qd": c.rows.body_qd, "points": c.rows.points},
     "reactions": lambda c: {"joint_wrench": c.rows.joint_wrench} | ({"multiplier": c.multipliers} if c.constrained else {}),
     "energy": lambda c: {"energy": c.rows.energy},
-}  # fmt: skip
+}
 
 
 def arrays_of_frames(c) -> dict:

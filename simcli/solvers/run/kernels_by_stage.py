@@ -83,24 +83,65 @@ def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, cho
 
 
 @ti.kernel
-def give_frame(c: ti.template(), frame: ti.i32,
-               q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
-               pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
-               multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
-               health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
-               quantity: ti.types.ndarray(), others: ti.types.ndarray()):
+def give_frame(
+    c: ti.template(),
+    frame: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    effort: ti.types.ndarray(),
+    pose: ti.types.ndarray(),
+    twist: ti.types.ndarray(),
+    points: ti.types.ndarray(),
+    wrench: ti.types.ndarray(),
+    multiplier: ti.types.ndarray(),
+    energy: ti.types.ndarray(),
+    diag: ti.types.ndarray(),
+    health: ti.types.ndarray(),
+    touch: ti.types.ndarray(),
+    contacts: ti.types.ndarray(),
+    quantity: ti.types.ndarray(),
+    others: ti.types.ndarray(),
+):
     """Frame number `frame` of a call to the buffers."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.reach):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
             at = (frame * c.state.n_blocks + w) * c.lanes
-            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health, touch,
-                         contacts, quantity, others)
+            unload_frame(
+                c,
+                w,
+                at,
+                q,
+                qd,
+                qdd,
+                effort,
+                pose,
+                twist,
+                points,
+                wrench,
+                multiplier,
+                energy,
+                diag,
+                health,
+                touch,
+                contacts,
+                quantity,
+                others,
+            )
 
 
-def take_frames_by_stages(solver, n_frames: int, probes: int, steps: int, arrays: list, moves: bool = True,
-                          shows: bool = True, chosen: bool = False) -> None:  # fmt: skip
+def take_frames_by_stages(
+    solver,
+    n_frames: int,
+    probes: int,
+    steps: int,
+    arrays: list,
+    moves: bool = True,
+    shows: bool = True,
+    chosen: bool = False,
+) -> None:
     """Frames of a call.
 
     Args:

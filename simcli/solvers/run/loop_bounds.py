@@ -86,8 +86,10 @@ def too_long(device: Device) -> DeviceError:
     Args:
         device: of the run.
     """
-    return DeviceError("SC713: one stage of a step of this scene needs more loop iterations than the driver of "
-                       f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu")
+    return DeviceError(
+        "SC713: one stage of a step of this scene needs more loop iterations than the driver of "
+        f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu"
+    )
 
 
 def move_account(solver, kernel, of_chosen: Callable | None = None) -> None:

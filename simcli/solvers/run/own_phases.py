@@ -83,8 +83,10 @@ class OwnPhases:
         self.entered[worlds] += 1
         which = np.flatnonzero(worlds)
         some = "" if len(which) == len(worlds) else f" in {len(which)} world(s), the first of them {which[0]}"
-        events = [Event(0, 0.0, int(which[0]) if len(which) == 1 and some else -1, "SC606", 0, -1, -1, 0.0, text + some)
-                  for text in self._phases[k].texts]  # fmt: skip
+        events = [
+            Event(0, 0.0, int(which[0]) if len(which) == 1 and some else -1, "SC606", 0, -1, -1, 0.0, text + some)
+            for text in self._phases[k].texts
+        ]
         ends = [lambda: end_outside(s, before, model), lambda: end_open(s, before, model)]
         ends += [lambda: s.engine.enter(s, model)] if s.engine.enter else []
         events += self._ended(ends, worlds, int(s.n_steps - began[which[0]]))
@@ -148,8 +150,9 @@ def columns_with(stepper, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
     return np.concatenate([np.zeros(0), *values]), np.concatenate([np.zeros(0, int), *rows])
 
 
-def change_columns(stepper, beginnings: Beginnings, calls: ReadyCalls, worlds: np.ndarray, rows: np.ndarray,
-                   values: np.ndarray) -> None:  # fmt: skip
+def change_columns(
+    stepper, beginnings: Beginnings, calls: ReadyCalls, worlds: np.ndarray, rows: np.ndarray, values: np.ndarray
+) -> None:
     """Let other numbers hold in some worlds; energy that is stored before and after counts as their input.
 
     Args:

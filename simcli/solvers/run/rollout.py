@@ -21,15 +21,41 @@ _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, probes: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
-            turns: ti.i32, chosen: ti.i32,
-            blocks: ti.types.ndarray(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
-            own: ti.types.ndarray(), kept: ti.types.ndarray(), copied_rows: ti.types.ndarray(), copied: ti.types.ndarray(),
-            q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
-            pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
-            multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
-            health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
-            quantity: ti.types.ndarray(), others: ti.types.ndarray()):
+def rollout(
+    c: ti.template(),
+    n_frames: ti.i32,
+    probes: ti.i32,
+    steps: ti.i32,
+    first: ti.i64,
+    moves: ti.i32,
+    shows: ti.i32,
+    turns: ti.i32,
+    chosen: ti.i32,
+    blocks: ti.types.ndarray(),
+    rows: ti.types.ndarray(),
+    common: ti.types.ndarray(),
+    own_rows: ti.types.ndarray(),
+    own: ti.types.ndarray(),
+    kept: ti.types.ndarray(),
+    copied_rows: ti.types.ndarray(),
+    copied: ti.types.ndarray(),
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    effort: ti.types.ndarray(),
+    pose: ti.types.ndarray(),
+    twist: ti.types.ndarray(),
+    points: ti.types.ndarray(),
+    wrench: ti.types.ndarray(),
+    multiplier: ti.types.ndarray(),
+    energy: ti.types.ndarray(),
+    diag: ti.types.ndarray(),
+    health: ti.types.ndarray(),
+    touch: ti.types.ndarray(),
+    contacts: ti.types.ndarray(),
+    quantity: ti.types.ndarray(),
+    others: ti.types.ndarray(),
+):
     """Advance every block by n_frames frames of `probes` times `steps` steps, the first of which is step number `first`
     (from 0 on); steps = 0 reports the initial state. Measures take each probe, frames the last. With moves = 0 frames are
     those of where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what
@@ -66,8 +92,27 @@ def rollout(c: ti.template(), n_frames: ti.i32, probes: ti.i32, steps: ti.i32, f
                 probe_frame(c, w, before + steps, moves)
                 if chosen == 0 and (f + 1) % probes == 0:
                     at = (f // probes * c.state.n_blocks + w) * c.lanes
-                    unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
-                                 health, touch, contacts, quantity, others)
+                    unload_frame(
+                        c,
+                        w,
+                        at,
+                        q,
+                        qd,
+                        qdd,
+                        effort,
+                        pose,
+                        twist,
+                        points,
+                        wrench,
+                        multiplier,
+                        energy,
+                        diag,
+                        health,
+                        touch,
+                        contacts,
+                        quantity,
+                        others,
+                    )
         _end_call(c, w, k, chosen, moves, kept, copied_rows, copied)
         count_turns(c, w, turns)
 
@@ -129,8 +174,13 @@ def _give_back_others(c: ti.template(), w: ti.i32, k: ti.i32, chosen: ti.i32, mo
 
 
 @ti.kernel
-def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
-               own: ti.types.ndarray()):
+def put_starts(
+    c: ti.template(),
+    rows: ti.types.ndarray(),
+    common: ti.types.ndarray(),
+    own_rows: ti.types.ndarray(),
+    own: ti.types.ndarray(),
+):
     """Let all worlds of the blocks in which `c.anew` names one be as before their first step; as `put_start`.
 
     Reads:  c.anew
@@ -144,8 +194,9 @@ def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndar
 
 
 @ti.func
-def put_start(c: ti.template(), w: ti.i32, rows: ti.template(), common: ti.template(), own_rows: ti.template(),
-              own: ti.template()):
+def put_start(
+    c: ti.template(), w: ti.i32, rows: ti.template(), common: ti.template(), own_rows: ti.template(), own: ti.template()
+):
     """Let all worlds of a block be as before their first step.
 
     Args:

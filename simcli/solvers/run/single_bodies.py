@@ -30,8 +30,13 @@ from simcli.solvers.run.solver import Stepper
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
 
-_COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
-               "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
+_COORDINATES = {
+    "frames/joint_q": "n_q",
+    "frames/joint_qd": "n_qd",
+    "frames/joint_qdd": "n_qd",
+    "frames/joint_effort": "n_qd",
+    "frames/joint_wrench": "n_joints",
+}
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,16 @@ class SingleBodySolver:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, form: Callable[[Model, State], Model], model: Model, options, plan: RunPlan, device: Device,
-                 phases: "Sequence[Phase]" = (), engine: Engine = TREE):
+    def __init__(
+        self,
+        form: Callable[[Model, State], Model],
+        model: Model,
+        options,
+        plan: RunPlan,
+        device: Device,
+        phases: "Sequence[Phase]" = (),
+        engine: Engine = TREE,
+    ):
         self.model, self.form, whole = model, form, combined(model)
         start = State.of(whole)
         standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]

@@ -63,8 +63,16 @@ class Stepper:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
-                 engine: Engine = TREE, standing: Sequence[Model] | None = None):
+    def __init__(
+        self,
+        model: Model,
+        options,
+        plan: RunPlan,
+        device: Device,
+        phases: "Sequence[Phase]" = (),
+        engine: Engine = TREE,
+        standing: Sequence[Model] | None = None,
+    ):
         self.engine, self.plan, self.options = engine, plan, options
         self.phases = list(phases)
         if standing is None:
@@ -105,8 +113,7 @@ class Stepper:
 
     def stated(self, model: Model) -> Model:
         """The model of a phase with the rows that all phases have."""
-        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows,
-                       drag_rows=self.model.drag_rows)
+        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows, drag_rows=self.model.drag_rows)
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state; `model` from `stated`."""
@@ -210,8 +217,10 @@ class Stepper:
         if not measures.n:
             return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
         value, time = self.core.accumulators.found(self.plan.dt)
-        blank = [source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
-                 for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
+        blank = [
+            source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
+            for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)
+        ]
         value[:, blank] = time[:, blank] = np.nan
         return value, time
 
@@ -291,8 +300,9 @@ class Stepper:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
 
-    def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True,
-                    blocks=None) -> None:  # fmt: skip
+    def take_frames(
+        self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True, blocks=None
+    ) -> None:
         """Call the kernel, or the kernels of its stages.
 
         Args:
@@ -308,8 +318,20 @@ class Stepper:
         first = self.n_steps if moves else self.n_steps - steps
         real, whole = self.nothing
         of_blocks = (whole if blocks is None else blocks, whole, real, whole, real, real, whole, real)
-        self.arena.launch(rollout, self.core, n_frames, probes, steps, first, int(moves), int(shows), TURNS,
-                          int(blocks is not None), *of_blocks, *arrays)
+        self.arena.launch(
+            rollout,
+            self.core,
+            n_frames,
+            probes,
+            steps,
+            first,
+            int(moves),
+            int(shows),
+            TURNS,
+            int(blocks is not None),
+            *of_blocks,
+            *arrays,
+        )
 
     @property
     def probes_late(self) -> bool:
@@ -338,7 +360,17 @@ class Stepper:
         """
         code = health[:, 0].astype(int)
         room = self.core.contacts.capacity if self.core.touches else 0
-        events = [ending(self.model, self.plan, int(world), Status(code[world]), before + int(health[world, 1]),
-                         int(health[world, 2]), room) for world in np.flatnonzero(code != self.status)]  # fmt: skip
+        events = [
+            ending(
+                self.model,
+                self.plan,
+                int(world),
+                Status(code[world]),
+                before + int(health[world, 1]),
+                int(health[world, 2]),
+                room,
+            )
+            for world in np.flatnonzero(code != self.status)
+        ]
         self.status = code
         return events

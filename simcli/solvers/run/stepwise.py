@@ -60,8 +60,10 @@ class Stepwise:
         self.own = OwnPhases(self.stepper, self._beginnings, self._calls) if is_own else None
         self.first_of_rhythm, self._block, self._joints, self._seconds = 0, None, None, None
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
-        self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
-                         else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
+        self._nothing = [
+            np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu else self.stepper.device.buffer((1,))
+            for _ in BUFFERS
+        ]
 
     @property
     def n_steps(self) -> int:
@@ -151,8 +153,9 @@ class Stepwise:
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
-    def _launch(self, n_frames: int, steps: int, first: int, arrays: list, moves: bool, shows: bool,
-                blocks=None, starts: tuple = ()) -> None:  # fmt: skip
+    def _launch(
+        self, n_frames: int, steps: int, first: int, arrays: list, moves: bool, shows: bool, blocks=None, starts: tuple = ()
+    ) -> None:
         """Call the kernel of a run.
 
         Args:
@@ -242,8 +245,11 @@ class Stepwise:
         if worlds.all() and model is not None:
             events += s.engine.notes(self.solver.formed(model), s.options, s.plan)
         when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}
-        return [replace(self._named(event), **when) for event in events
-                if (worlds[event.world] if event.world >= 0 else len(chosen) == len(worlds))]  # fmt: skip
+        return [
+            replace(self._named(event), **when)
+            for event in events
+            if (worlds[event.world] if event.world >= 0 else len(chosen) == len(worlds))
+        ]
 
     def _end(self, ended: dict[int, int]) -> None:
         """End worlds that cannot begin: status by world."""
@@ -305,8 +311,17 @@ class Stepwise:
         """All that steps to come depend on; a copy."""
         s = self.stepper
         constants = {what: values.copy() for what, values in s.arena.constants.items()}
-        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, self.began.copy(),
-                          self.episode.copy(), self._entered.copy(), tuple(s.phases), s.present)  # fmt: skip
+        return SavedState(
+            s.arena.read().copy(),
+            constants,
+            s.status.copy(),
+            s.n_steps,
+            self.began.copy(),
+            self.episode.copy(),
+            self._entered.copy(),
+            tuple(s.phases),
+            s.present,
+        )
 
     def restore(self, saved: SavedState) -> None:
         """Go on from there, bit by bit."""

@@ -37,13 +37,29 @@ def failed_starts(start: Beginning) -> dict[int, Status]:
 def start_events(model: Model) -> list[Event]:
     """What closing the loops has moved, and the worst of what each world lacks that cannot begin."""
     child = model.joints.child
-    events = [Event(0, 0.0, one.world, "SC616", _WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
-                    one.size, move_text(model, one)) for one in model.start.moves]  # fmt: skip
-    events += [Event(0, 0.0, one.world, "SC621", _WARNING, int(child[one.joint]), one.joint, 0.0, one.text)
-               for one in model.start.forks]  # fmt: skip
+    events = [
+        Event(
+            0,
+            0.0,
+            one.world,
+            "SC616",
+            _WARNING if one.is_written else INFO,
+            int(child[one.joint]),
+            one.joint,
+            one.size,
+            move_text(model, one),
+        )
+        for one in model.start.moves
+    ]
+    events += [
+        Event(0, 0.0, one.world, "SC621", _WARNING, int(child[one.joint]), one.joint, 0.0, one.text)
+        for one in model.start.forks
+    ]
     worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
-    return events + [Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
-                     for world, lack in sorted(worst.items())]  # fmt: skip
+    return events + [
+        Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
+        for world, lack in sorted(worst.items())
+    ]
 
 
 def lacks_of(solver, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
@@ -55,8 +71,7 @@ def lacks_of(solver, model: Model, worlds: np.ndarray) -> tuple[list[Event], dic
         worlds: (W,) bool.
     """
     chosen = np.flatnonzero(worlds)
-    events = [event if event.world < 0 else replace(event, world=int(chosen[event.world]))
-              for event in start_events(model)]  # fmt: skip
+    events = [event if event.world < 0 else replace(event, world=int(chosen[event.world])) for event in start_events(model)]
     ended = {int(chosen[world]): status for world, status in failed_starts(model.start).items()}
     if solver.engine.end:
         found, more = solver.engine.end(solver, worlds)
@@ -107,9 +122,16 @@ class CrossingEvents:
 _OF_RATES = (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR)  # what ends a joint two of whose axes fall together
 _OF_LOCK = "; at gimbal lock? then take a ball joint, or the maximal solver"
 _NOTHING = -1  # body or joint of an event that names none
-RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660",
-              Status.LOOP_LOST: "SC625"}  # fmt: skip
+RULE_CODES = {
+    Status.NOT_FINITE: "SC601",
+    Status.TOO_FAST: "SC602",
+    Status.SINGULAR: "SC603",
+    Status.STOPPED: "SC604",
+    Status.TURNS_FAR: "SC608",
+    Status.NOT_CONVERGED: "SC610",
+    Status.CROWDED: "SC660",
+    Status.LOOP_LOST: "SC625",
+}
 
 
 def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, cause: int, room: int) -> Event:
@@ -162,7 +184,7 @@ def reason(status: Status, body: str, dof: str) -> str:
         Status.TOO_FAST: f"joint `{dof}` is faster than solver.max_velocity (body `{body}`)",
         Status.TURNS_FAR: f"body `{body}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
         Status.LOOP_LOST: f"unstable feedback loop: at every sample it makes body `{body}` faster; make "
-                          "gains, steps or delays smaller",
+        "gains, steps or delays smaller",
         Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations iterations; body `{body}` still moved most",
     }
     return texts.get(status, f"the articulated inertia at joint `{dof}` is not positive (body `{body}`)")

@@ -128,8 +128,15 @@ def algorithms_of(solver: str) -> type[StepAlgorithms]:
 
 
 @ti.kernel
-def ends_to_starts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-                   qdd: ti.types.ndarray(), step: ti.types.ndarray(), out: ti.types.ndarray()):
+def ends_to_starts(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    step: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Where steps began, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -162,9 +169,18 @@ def find_start(c: ti.template(), w: ti.i32):
 
 
 @ti.kernel
-def steps_to_efforts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-                     qdd: ti.types.ndarray(), ends: ti.types.ndarray(), times: ti.types.ndarray(),
-                     free: ti.types.ndarray(), force: ti.types.ndarray(), out: ti.types.ndarray()):
+def steps_to_efforts(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    ends: ti.types.ndarray(),
+    times: ti.types.ndarray(),
+    free: ti.types.ndarray(),
+    force: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
     """Recursive Newton-Euler of steps of first order, of many states."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):

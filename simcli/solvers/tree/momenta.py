@@ -135,8 +135,7 @@ def take_turns_away(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _gain_of_step(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(),
-                  ends: ti.template()):
+def _gain_of_step(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(), ends: ti.template()):
     """[N m], what the momentum of a body that stands alone gains in a step, without what its acceleration takes.
 
     Reads: c.ends
@@ -200,8 +199,16 @@ def return_turns(c: ti.template(), w: ti.i32):
 
 @needs.gyroscope_arms
 @ti.func
-def _return_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), before: ti.template(),
-                after: ti.template(), spins: ti.template()):
+def _return_arm(
+    c: ti.template(),
+    w: ti.i32,
+    n: ti.i32,
+    moved: ti.template(),
+    ends: ti.template(),
+    before: ti.template(),
+    after: ti.template(),
+    spins: ti.template(),
+):
     """Undo `_end_arm`.
 
     Writes: c.moved
@@ -242,8 +249,9 @@ def end_turns(c: ti.template(), w: ti.i32):
 
 @needs.gyroscope_arms
 @ti.func
-def _end_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), R: ti.template(),
-             spins: ti.template()):
+def _end_arm(
+    c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), R: ti.template(), spins: ti.template()
+):
     """Velocity of a body's own centre of mass, where that of all of it is what moved it, and its mean acceleration.
 
     Writes: c.state.{qd, qdd}

@@ -82,8 +82,10 @@ from simcli.solvers.tree.stages import (
 )
 
 # Of each node: what uses its evaluation.
-MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
-         "implicit": ((move_to_end,), (move_with_both,))}  # fmt: skip
+MOVES = {
+    "rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
+    "implicit": ((move_to_end,), (move_with_both,)),
+}
 _TURNS = 3  # solutions for the torques of those before, of bodies that laws hold: each better by the turn in a step
 
 
@@ -184,8 +186,15 @@ def step_of_nodes(c) -> tuple:
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
-        return (*nodes, finish_prescribed, *projected, place_links, select_impulse_worlds, only(has_velocity_jump, *again),
-                only(is_smooth_step, forget_contacts))  # fmt: skip
+        return (
+            *nodes,
+            finish_prescribed,
+            *projected,
+            place_links,
+            select_impulse_worlds,
+            only(has_velocity_jump, *again),
+            only(is_smooth_step, forget_contacts),
+        )
     first = (*_evaluation(c), advance_again)
     if not c.bound.system.laws.n + c.bound.system.n_prescribed_rows:  # which look at the rates where the step begins
         first = (*first, start_with_end, *_evaluation(c, after_places=give_rates_back), advance_again)
@@ -193,8 +202,15 @@ def step_of_nodes(c) -> tuple:
     return *nodes, finish_prescribed, *((again,) if repeats else ()), *projected
 
 
-def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False,
-                to_end: bool = False, after_places=None) -> tuple:
+def _evaluation(
+    c,
+    first=None,
+    starts: bool = False,
+    by_impulses: bool | None = None,
+    samples: bool = False,
+    to_end: bool = False,
+    after_places=None,
+) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:

@@ -27,13 +27,25 @@ CHANNEL_GROUPS = {
     "point": ("position", "velocity"),
 }
 # What a file holds only if `output.quantities` names it; the quantity of a distance is the other body.
-ON_DEMAND = {"joint": ("drive_effort", "drive_power"), "contact": ("force", "count"), "distance": (),
-             "sensor": tuple(SENSOR_TYPES)}  # fmt: skip
+ON_DEMAND = {
+    "joint": ("drive_effort", "drive_power"),
+    "contact": ("force", "count"),
+    "distance": (),
+    "sensor": tuple(SENSOR_TYPES),
+}
 SCALARS = {
     "energy": ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift"),
-    "diag": ("iterations", "residual", "position_violation", "velocity_violation", "penetration", "gap", "contacts",
-             "status"),
-}  # fmt: skip
+    "diag": (
+        "iterations",
+        "residual",
+        "position_violation",
+        "velocity_violation",
+        "penetration",
+        "gap",
+        "contacts",
+        "status",
+    ),
+}
 PLURAL = {"joints": "joint", "bodies": "body", "points": "point"}
 WATCHED = {"joint_q": "q", "joint_qd": "qd"}  # what may end a world: older word, quantity of a joint
 

@@ -105,8 +105,9 @@ class HeldPath:
         return data
 
 
-def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where,
-                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
+def checked_file(
+    name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where, faults: Faults
+) -> Path | HeldPath | None:
     """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
     target = folder / name
     try:
@@ -121,8 +122,9 @@ def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where
     return present_file(name, folder, target, there, where, faults)
 
 
-def present_file(name: str, folder: Path | HeldPath, target: Path | HeldPath, there: bool, where: Where,
-                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
+def present_file(
+    name: str, folder: Path | HeldPath, target: Path | HeldPath, there: bool, where: Where, faults: Faults
+) -> Path | HeldPath | None:
     """A file if it is there; a fault if not, with the nearest name of its folder."""
     if not there and isinstance(target, HeldPath) and target.is_left_out:
         faults.add("SC110", f"`{name}` was too large to be kept in the result", where, "run the scene file itself")

@@ -52,4 +52,4 @@ SENSOR_TYPES: dict[str, SensorType] = {
                                 ("body", "at"), "contacts"),
     "range": SensorType(AT_FRAME, 1, "m", "distance of the nearest shape of another body along the z axis; -1: none",
                         ("reach",)),
-}  # fmt: skip
+}

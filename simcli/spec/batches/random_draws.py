@@ -190,7 +190,8 @@ def factor(normals: "Mapping[str, VarySpec]", paths: list[str]) -> _Matrix | Non
         lower[j][j] = root = math.sqrt(pivot) if pivot > SEMIDEFINITE else 0.0
         for i in range(j + 1, n):
             left = (correlation_of(normals, paths[i], paths[j]) or 0.0) - math.fsum(
-                x * y for x, y in zip(lower[i][:j], lower[j][:j], strict=True))  # fmt: skip
+                x * y for x, y in zip(lower[i][:j], lower[j][:j], strict=True)
+            )
             if root:
                 lower[i][j] = left / root
             elif abs(left) > math.sqrt(SEMIDEFINITE):

@@ -161,8 +161,12 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
         return None
     sha256 = hashlib.sha256(data).hexdigest()
     if table.sha256 not in (None, sha256):
-        check.fault("SC320", f"`{table.file}` is not the file of this checksum: its SHA-256 is {sha256}",
-                    (*_TABLE, "sha256"), "put the file back, or remove `sha256`")  # fmt: skip
+        check.fault(
+            "SC320",
+            f"`{table.file}` is not the file of this checksum: its SHA-256 is {sha256}",
+            (*_TABLE, "sha256"),
+            "put the file back, or remove `sha256`",
+        )
         return None
     columns = read_columns(sheet, shown, table.columns, lambda base, n: _is_vector(check, base, n), list(check.spec.params))
     if sheet.problems:
@@ -197,8 +201,12 @@ def _with_values(check: Checker, path: str, vary: VarySpec) -> VarySpec | None:
         return None
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     if earlier.sha256 not in (None, sha256):
-        check.fault("SC321", f"the values of `{earlier.name}` are not those of this checksum: their SHA-256 is {sha256}",
-                    (*at, "sha256"), "put the file back, or remove `sha256`")  # fmt: skip
+        check.fault(
+            "SC321",
+            f"the values of `{earlier.name}` are not those of this checksum: their SHA-256 is {sha256}",
+            (*at, "sha256"),
+            "put the file back, or remove `sha256`",
+        )
         return None
     check.document.cache.setdefault("samples", {})[kept_name(earlier.file, mark, earlier.name)] = text.encode()
     return vary.model_copy(update={"from_": earlier.having(column, sha256)})

@@ -11,9 +11,11 @@ from simcli.spec.values.csv_tables import MAX_WORLDS, CsvError, decoded_text, li
 PARQUET_HINT = install_hint("Parquet needs pyarrow", "parquet")
 MAX_FAULTS = 20  # of one file that are told at once
 _PARQUET = b"PAR1"
-_FOREIGN = {b"PK\x03\x04": ("a workbook or an archive", "save the sheet as CSV"),
-            b"\x1f\x8b": ("compressed", "unpack it"),
-            b"\x89HDF": ("HDF5", "`simcli table FILE -o samples.csv` writes the rows of a run")}  # fmt: skip
+_FOREIGN = {
+    b"PK\x03\x04": ("a workbook or an archive", "save the sheet as CSV"),
+    b"\x1f\x8b": ("compressed", "unpack it"),
+    b"\x89HDF": ("HDF5", "`simcli table FILE -o samples.csv` writes the rows of a run"),
+}
 _UNIT = re.compile(r"\[([^\[\]]*)\]\Z")
 _LONGEST = 1000  # characters of a header
 _ROWS_AT_ONCE = 4096
@@ -124,8 +126,10 @@ class CsvSheet:
         if not titles:
             raise CsvError("there are no headers", "name the columns").at(line, header)
         if all(_is_number(one.text) for one in titles):
-            raise CsvError(f"line {line} holds numbers where the names of the columns belong",
-                           "write a first line of paths, as params.k,params.m").at(line, header, 1, len(header))  # fmt: skip
+            raise CsvError(
+                f"line {line} holds numbers where the names of the columns belong",
+                "write a first line of paths, as params.k,params.m",
+            ).at(line, header, 1, len(header))
         seen: set[str] = set()
         for k, one in enumerate(titles):
             if not one.text:
@@ -196,8 +200,9 @@ class CsvSheet:
         while len(row) > n and not row[-1]:
             row.pop()
         if len(row) != n:
-            raise CsvError(f"{_count(len(row), 'cell')} below {_count(n, 'header')}", "write a cell for each header", 0, 1,
-                           len(line))  # fmt: skip
+            raise CsvError(
+                f"{_count(len(row), 'cell')} below {_count(n, 'header')}", "write a cell for each header", 0, 1, len(line)
+            )
         return row
 
 

@@ -131,8 +131,13 @@ def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Str
     for some in options.values():
         count *= len(some)
     if count > MOST_STRUCTURES:
-        faults.add("SC418", f"{count} combinations of choices", _at(document, "choices"), f"the limit is {MOST_STRUCTURES}; "
-                   "numbers vary within a batch: write them below `vary`, as {params.k: {grid: [1, 2, 3]}}")  # fmt: skip
+        faults.add(
+            "SC418",
+            f"{count} combinations of choices",
+            _at(document, "choices"),
+            f"the limit is {MOST_STRUCTURES}; "
+            "numbers vary within a batch: write them below `vary`, as {params.k: {grid: [1, 2, 3]}}",
+        )
         return []
     found = []
     for combination in itertools.product(scenes, *options.values()):
@@ -183,8 +188,12 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
             at = [_SCENE, list(spec.scene).index(name)]
         folder = path.parent
         siblings = sorted(entry.name for entry in folder.iterdir())[:500] if folder.is_dir() else []
-        faults.add("SC110", f"there is no file `{spec.scene[name]}`", locate(document.root, at),
-                   did_you_mean(path.name, siblings, "there"))  # fmt: skip
+        faults.add(
+            "SC110",
+            f"there is no file `{spec.scene[name]}`",
+            locate(document.root, at),
+            did_you_mean(path.name, siblings, "there"),
+        )
     return path
 
 
@@ -199,11 +208,16 @@ def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[_Laid]:
     found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
     if spec.table is not None:
         found.append((Override(VARY_TABLE, _beside(document, spec.table.file)), ("table", "file")))
-        found += [(Override(SWEEP, flow_text(value), f"batch.table.{name}"), ("table", name))
-                  for name in ("columns", "sha256") if (value := getattr(spec.table, name)) is not None]  # fmt: skip
+        found += [
+            (Override(SWEEP, flow_text(value), f"batch.table.{name}"), ("table", name))
+            for name in ("columns", "sha256")
+            if (value := getattr(spec.table, name)) is not None
+        ]
     found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
-    found += [(Override(ADDED_MEASURE, flow_text(value), f"measure.{name}"), ("measure", name))
-              for name, value in spec.measure.items()]  # fmt: skip
+    found += [
+        (Override(ADDED_MEASURE, flow_text(value), f"measure.{name}"), ("measure", name))
+        for name, value in spec.measure.items()
+    ]
     return found
 
 
@@ -216,12 +230,15 @@ def _options(document: Document, name: str, choice: list | dict, faults: Faults)
     for index, label in enumerate(labels):
         if any(label == other and type(label) is type(other) for other in labels[:index]):
             faults.add("SC102", f"`{label}` is written twice in the choice `{name}`", _at(document, *at, index), "keep one")
-    return [(label, _laid(document, {name: value}, (*at, index), faults, on_value=True))
-            for index, (label, value) in enumerate(zip(labels, choice, strict=True))]  # fmt: skip
+    return [
+        (label, _laid(document, {name: value}, (*at, index), faults, on_value=True))
+        for index, (label, value) in enumerate(zip(labels, choice, strict=True))
+    ]
 
 
-def _laid(document: Document, sets: Mapping[str, object], at: tuple[PathStep, ...], faults: Faults,
-          on_value: bool = False) -> list[_Laid]:  # fmt: skip
+def _laid(
+    document: Document, sets: Mapping[str, object], at: tuple[PathStep, ...], faults: Faults, on_value: bool = False
+) -> list[_Laid]:
     """Overrides out of paths and values, with their places.
 
     Args:
@@ -272,16 +289,23 @@ def _several(value: object) -> list:
 def _check_names(document: Document, spec: SweepSpec, faults: Faults) -> None:
     """No choice is called as a column that the table has of its own, which it would take the place of."""
     for name in filter(is_own_column, spec.choices):
-        faults.add("SC206", f"`{name}` cannot name a choice: the table of the sweep has a column of that name",
-                   locate(document.root, ("choices", name), on_key=True),
-                   f"write another name, with what each of its choices sets; {', '.join((*OWN_COLUMNS, OF_SCENE))} and "
-                   "measure.NAME are taken")  # fmt: skip
+        faults.add(
+            "SC206",
+            f"`{name}` cannot name a choice: the table of the sweep has a column of that name",
+            locate(document.root, ("choices", name), on_key=True),
+            f"write another name, with what each of its choices sets; {', '.join((*OWN_COLUMNS, OF_SCENE))} and "
+            "measure.NAME are taken",
+        )
 
 
 def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str, Sequence[object]], faults: Faults) -> None:
     """Every name in `exclude` and `only` is that of a choice, every value one of its values."""
-    entries = [(_at(document, section, index, name), name, _several(value)) for section in ("exclude", "only")
-               for index, combination in enumerate(getattr(spec, section)) for name, value in combination.items()]
+    entries = [
+        (_at(document, section, index, name), name, _several(value))
+        for section in ("exclude", "only")
+        for index, combination in enumerate(getattr(spec, section))
+        for name, value in combination.items()
+    ]
     for where, name, values in entries:
         if name not in names:
             faults.add("SC301", f"there is no choice `{name}`", where, did_you_mean(name, names, "choices"))

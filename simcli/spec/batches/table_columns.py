@@ -58,8 +58,9 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
     seeds = next((one.index for one in sheet.headers if one.name == _SEED), None) if names is None else None
     _refuse_doubles(sheet, targets)
     if not targets and names is None and not sheet.problems and seeds is None:
-        problem = CsvError("no column is for a number of the scene", "write paths as headers, as params.k, or "
-                           "`columns: {HEADER: params.k}`")  # fmt: skip
+        problem = CsvError(
+            "no column is for a number of the scene", "write paths as headers, as params.k, or `columns: {HEADER: params.k}`"
+        )
         sheet.problems.append(problem.at(sheet.lines[0], sheet.text_of(None)) if sheet.lines else problem)
     if sheet.problems:
         return SampleColumns()
@@ -68,18 +69,31 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
     raw = sheet.columns(wanted if seeds is None else [*wanted, seeds], seeds)
     if sheet.problems:
         return SampleColumns()
-    columns = {one.path: SampleColumn(one.header.text,
-                                      tuple(values if factor == 1.0 else [value * factor for value in values]),
-                                one.unit, factor, (one.header.index,), one.key)
-               for one, factor, values in zip(targets, factors, raw, strict=False)}  # fmt: skip
+    columns = {
+        one.path: SampleColumn(
+            one.header.text,
+            tuple(values if factor == 1.0 else [value * factor for value in values]),
+            one.unit,
+            factor,
+            (one.header.index,),
+            one.key,
+        )
+        for one, factor, values in zip(targets, factors, raw, strict=False)
+    }
     for path, column in columns.items():
         row = next((k for k, value in enumerate(column.values) if value - value != 0), None)
         if row is not None:
             problem = CsvError(f"{column.header}: the number in row {row} is too large in SI", f"of `{path}`")
             sheet.problems.append(problem.at(sheet.lines[row + 1], sheet.text_of(row)) if sheet.lines else problem)
-    return SampleColumns(file, sheet.n_rows, _with_vectors(columns, fits), None if seeds is None else tuple(raw[-1]),
-                         sheet.lines,
-                   sheet.text_of, sheet.separator)  # fmt: skip
+    return SampleColumns(
+        file,
+        sheet.n_rows,
+        _with_vectors(columns, fits),
+        None if seeds is None else tuple(raw[-1]),
+        sheet.lines,
+        sheet.text_of,
+        sheet.separator,
+    )
 
 
 def _by_name(sheet: Sheet, names: Mapping[str, str]):
@@ -156,10 +170,18 @@ def _with_vectors(columns: dict[str, SampleColumn], fits: Fits) -> dict[str, Sam
         if sorted(parts) != list(range(len(parts))) or base in columns or not fits(base, len(parts)):
             continue
         members = [columns[parts[k]] for k in range(len(parts))]
-        whole = SampleColumn(members[0].header, tuple(map(list, zip(*(one.values for one in members), strict=True))),
-                       members[0].unit, members[0].factor, tuple(one.parts[0] for one in members),
-                       members[0].key)  # fmt: skip
+        whole = SampleColumn(
+            members[0].header,
+            tuple(map(list, zip(*(one.values for one in members), strict=True))),
+            members[0].unit,
+            members[0].factor,
+            tuple(one.parts[0] for one in members),
+            members[0].key,
+        )
         at = parts[0]
-        found = {base if path == at else path: whole if path == at else column for path, column in found.items()
-                 if path == at or path not in parts.values()}  # fmt: skip
+        found = {
+            base if path == at else path: whole if path == at else column
+            for path, column in found.items()
+            if path == at or path not in parts.values()
+        }
     return found

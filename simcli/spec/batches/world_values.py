@@ -117,8 +117,11 @@ def world_values(spec: SceneSpec) -> list[dict[str, object]]:
     """
     columns = world_columns(spec)
     lists = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)] if lists else [
-        {} for _ in range(n_worlds(spec))]  # fmt: skip
+    return (
+        [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+        if lists
+        else [{} for _ in range(n_worlds(spec))]
+    )
 
 
 def world_seeds(spec: SceneSpec) -> list[int]:
@@ -136,8 +139,11 @@ def draws(batch: BatchSpec) -> dict[str, PathColumn]:
     normals = {path: vary for path, vary in batch.vary.items() if vary.kind == "normal"}
     together = correlated(normals, lambda path: even_fractions(batch.seed, path, batch.n_draws).tolist())
     found |= {path: np.array(values) for path, values in together.items()}
-    return found | {path: _drawn(path, vary, batch) for path, vary in batch.vary.items()
-                    if path not in found and vary.kind not in ON_GRID}  # fmt: skip
+    return found | {
+        path: _drawn(path, vary, batch)
+        for path, vary in batch.vary.items()
+        if path not in found and vary.kind not in ON_GRID
+    }
 
 
 def sobol_dimensions(batch: BatchSpec) -> dict[str, int]:

@@ -23,13 +23,23 @@ from simcli.spec.values.scopes import same_kind
 LOOK = "how the scene is drawn"
 # What the batch must not change, and why.
 _FIXED = {
-    "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
+    "simcli": "the format version",
+    "name": "a name",
+    "description": "a text",
+    "resolved": "the format",
     "include": "the files",
-    "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
-    "expect": "the expectations", "measure": "a measure", "look": LOOK, "articulations": "the structure",
+    "solver": "the solver and its step",
+    "run": "the duration",
+    "output": "the output",
+    "batch": "the batch",
+    "expect": "the expectations",
+    "measure": "a measure",
+    "look": LOOK,
+    "articulations": "the structure",
     "events": "the events",
-    "allow_orphan_joints": "the structure", "defaults": "the defaults",
-}  # fmt: skip
+    "allow_orphan_joints": "the structure",
+    "defaults": "the defaults",
+}
 _MOST_TRIALS = 8
 _IN_STEP = ("zip", "list")  # ways whose entries go together with those of other paths
 _MOST_COLUMNS = 50  # of a table, that are tried with the others of their rows: the cost is the square of their number
@@ -80,13 +90,19 @@ def check_batch(check: Checker, by: Resolvers) -> None:
     check_together(check)
     if batch.table is not None:
         _check_table(check, batch.table.read, by)
-    sound = {path: vary for path, vary in batch.vary.items()
-             if _may_vary(check, path, at := ["batch", "vary", path]) and fits_worlds(check, vary, at)}  # fmt: skip
+    sound = {
+        path: vary
+        for path, vary in batch.vary.items()
+        if _may_vary(check, path, at := ["batch", "vary", path]) and fits_worlds(check, vary, at)
+    }
     for path, vary in sound.items():
         at = ["batch", "vary", path]
         check_units(check, path, vary, at)
-        in_step = {other: one.value for other, one in sound.items()
-                   if vary.kind in _IN_STEP and one.kind == vary.kind and other != path}  # fmt: skip
+        in_step = {
+            other: one.value
+            for other, one in sound.items()
+            if vary.kind in _IN_STEP and one.kind == vary.kind and other != path
+        }
         _try(check, path, list(_trials(check, vary, at, in_step)), at, by)
 
 
@@ -94,8 +110,9 @@ def _check_sets(check: Checker) -> None:
     """No value that was typed now is one that the batch gives to each world, where it would be without effect."""
     document, batch = check.document, check.spec.batch
     spread = {overridden_path(one) for one in document.typed if one.option == VARY}  # which the same command line says
-    varied = [path for path in (*batch.vary, *(batch.table.read.values if batch.table is not None else ()))
-              if path not in spread]  # fmt: skip
+    varied = [
+        path for path in (*batch.vary, *(batch.table.read.values if batch.table is not None else ())) if path not in spread
+    ]
     numbers: Counter[str] = Counter()
     for one in document.overrides:
         numbers[one.option] += 1
@@ -130,8 +147,10 @@ def _check_table(check: Checker, columns: SampleColumns, by: Resolvers) -> None:
     few = len(columns.values) <= _MOST_COLUMNS
     for path, column in columns.values.items() if is_sound else ():
         rows = [row for row in (_extremes(column) if few else [0]) if row not in told]
-        trials = [Trial(_with_unit(column, row), _place(check, columns, path, row),
-                        _beside(columns, path, row) if few else None) for row in rows]  # fmt: skip
+        trials = [
+            Trial(_with_unit(column, row), _place(check, columns, path, row), _beside(columns, path, row) if few else None)
+            for row in rows
+        ]
         good = _try(check, path, trials, _place(check, columns, path, None), by)
         told |= set(rows[good : good + 1]) if few else set()
         is_sound = is_sound and good == len(rows)

@@ -25,8 +25,13 @@ def check_together(check: Checker) -> None:
         at = ["batch", "vary", path]
         other = taken.setdefault(dimension, path)
         if dimension >= sobol.MAX_DIMENSIONS:
-            check.fault("SC317", f"{dimension + 1} paths with {' or '.join(SOBOL)}", at, f"at most {sobol.MAX_DIMENSIONS}",
-                        on_key=True)  # fmt: skip
+            check.fault(
+                "SC317",
+                f"{dimension + 1} paths with {' or '.join(SOBOL)}",
+                at,
+                f"at most {sobol.MAX_DIMENSIONS}",
+                on_key=True,
+            )
         elif other != path:
             message = f"`{path}` has dimension {dimension} of the Sobol sequence, as `{other}` has"
             check.fault("SC322", message, at, "write another `dimension`", on_key=True)
@@ -45,8 +50,11 @@ def _check_correlations(check: Checker) -> None:
                 check.fault("SC322", reason, ["batch", "vary", path, key, other], hint, on_key=True)
     for paths in groups(normals) if is_sound else ():
         if factor(normals, paths) is None:
-            at = next([path, "correlation" if normals[path].correlation else "covariance"] for path in paths
-                      if any(partners(normals[path])))  # fmt: skip
+            at = next(
+                [path, "correlation" if normals[path].correlation else "covariance"]
+                for path in paths
+                if any(partners(normals[path]))
+            )
             names = ", ".join(f"`{path}`" for path in paths[:4]) + (", .." if len(paths) > 4 else "")
             message = f"no normal distribution has these correlations of {names}: their matrix has a negative eigenvalue"
             check.fault("SC322", message, ["batch", "vary", *at], "lower them, or write those that are missing")
@@ -76,8 +84,10 @@ def check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
     mean = written_dimension(child(node, 0)) if vary.kind == "normal" else None
     if mean is None:
         return
-    written: list[tuple[list, Node | None]] = [([*at, "normal", 1], child(node, 1)), *(
-        ([*at, key], find(check.tree, [*at, key])) for key in ("low", "high"))]  # fmt: skip
+    written: list[tuple[list, Node | None]] = [
+        ([*at, "normal", 1], child(node, 1)),
+        *(([*at, key], find(check.tree, [*at, key])) for key in ("low", "high")),
+    ]
     for place, one in written:
         given = written_dimension(one)
         if given is not None and given != mean:

@@ -120,8 +120,12 @@ def check_gears(check: Checker) -> None:
     geared = {name: joint.mimic.joint for name, joint in joints.items() if joint.mimic and joint.mimic.joint in joints}
     sound = {name: leader for name, leader in geared.items() if leader != name and _can_turn(check, name, leader)}
     for circle in _circles(sound):
-        _refuse(check, circle[0], f"the gears of {', '.join(f'`{name}`' for name in circle)} make a circle",
-                "let one of them go without `mimic`")  # fmt: skip
+        _refuse(
+            check,
+            circle[0],
+            f"the gears of {', '.join(f'`{name}`' for name in circle)} make a circle",
+            "let one of them go without `mimic`",
+        )
 
 
 def _refuse(check: Checker, name: str, message: str, hint: str) -> None:
@@ -134,13 +138,21 @@ def _can_turn(check: Checker, name: str, leader: str) -> bool:
     for one, what in ((name, "follows"), (leader, f"leads `{name}`")):
         kind = joints[one].type
         if kind not in dofs.GEARED:
-            _refuse(check, name, f"joint `{one}` {what}, but a `{kind}` joint has no coordinates that a gear could join",
-                    f"gears join {', '.join(sorted(dofs.GEARED))}")  # fmt: skip
+            _refuse(
+                check,
+                name,
+                f"joint `{one}` {what}, but a `{kind}` joint has no coordinates that a gear could join",
+                f"gears join {', '.join(sorted(dofs.GEARED))}",
+            )
             return False
     n_own, n_led = (len(joints[one].dof_kinds) for one in (name, leader))
     if n_own != n_led:
-        _refuse(check, name, f"joint `{name}` has {n_own} dof(s), `{leader}`, which it follows, has {n_led}",
-                "a gear joins joints with the same number of dofs")  # fmt: skip
+        _refuse(
+            check,
+            name,
+            f"joint `{name}` has {n_own} dof(s), `{leader}`, which it follows, has {n_led}",
+            "a gear joins joints with the same number of dofs",
+        )
     return n_own == n_led
 
 
@@ -194,10 +206,18 @@ def jumping_rates(spec: SceneSpec) -> Iterator[str]:
 
 def _prescribed_by_signals(spec: SceneSpec) -> Iterator[tuple[str, str, Callable[[SignalSpec, float], str]]]:
     """What signals prescribe: joint or body in words, signal, and what tells when its rate jumps."""
-    found = [(f"joint `{name}`", motion.position, _when_it_bends) for name, joint in spec.joints.items()
-             for motion in joint.motion or () if motion is not None]  # fmt: skip
-    found += [(f"joint `{name}`", motion.velocity, _when_it_jumps) for name, joint in spec.joints.items()
-              for motion in joint.motion or () if motion is not None]  # fmt: skip
+    found = [
+        (f"joint `{name}`", motion.position, _when_it_bends)
+        for name, joint in spec.joints.items()
+        for motion in joint.motion or ()
+        if motion is not None
+    ]
+    found += [
+        (f"joint `{name}`", motion.velocity, _when_it_jumps)
+        for name, joint in spec.joints.items()
+        for motion in joint.motion or ()
+        if motion is not None
+    ]
     for name, body in spec.bodies.items():
         values = () if body.motion is None else (body.motion.linear, body.motion.angular)
         each = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]

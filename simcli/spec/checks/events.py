@@ -27,15 +27,29 @@ from simcli.spec.values.quantities import is_signal
 
 # What events must not set, by section, in words; the sections that are left are in _MAY.
 _FIXED = {
-    "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
-    "include": "the files", "solver": "the solver and its step", "run": "the duration", "output": "the output",
-    "look": "how the scene is drawn", "batch": "the batch", "expect": "the expectations",
-    "articulations": "the structure", "events": "the events",
-    "allow_orphan_joints": "the structure", "defaults": "the defaults", "materials": "a material",
-    "params": "a parameter, which does not exist at run time", "models": "a model", "instances": "an instance",
-    "replicate": "a replica", "initial": "the initial state",
+    "simcli": "the format version",
+    "name": "a name",
+    "description": "a text",
+    "resolved": "the format",
+    "include": "the files",
+    "solver": "the solver and its step",
+    "run": "the duration",
+    "output": "the output",
+    "look": "how the scene is drawn",
+    "batch": "the batch",
+    "expect": "the expectations",
+    "articulations": "the structure",
+    "events": "the events",
+    "allow_orphan_joints": "the structure",
+    "defaults": "the defaults",
+    "materials": "a material",
+    "params": "a parameter, which does not exist at run time",
+    "models": "a model",
+    "instances": "an instance",
+    "replicate": "a replica",
+    "initial": "the initial state",
     "keyframes": "the initial state",
-}  # fmt: skip
+}
 _TIMES = ("t", "time")  # which are no quantities
 _LIMIT = ("lower", "upper", "stiffness", "damping")
 _DRIVE = ("target", "target_velocity", "stiffness", "damping", "effort_limit")
@@ -43,21 +57,34 @@ _CABLE = ("stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_
 # Keys below an entry that events may set; "*" stands for any further keys.
 _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "world": frozenset((("gravity",),)),
-    "joints": frozenset((
-        *((key,) for key in ("damping", "friction", "armature", "velocity_limit", "compliance", "enabled", "limit")),
-        *((key,) for key in _CABLE),
-        *(("limit", key) for key in _LIMIT), *(("drive", key) for key in _DRIVE), ("driving", "*"),
-        ("strength_ratio",), ("motion", "position"), ("motion", "velocity"),
-    )),
+    "joints": frozenset(
+        (
+            *((key,) for key in ("damping", "friction", "armature", "velocity_limit", "compliance", "enabled", "limit")),
+            *((key,) for key in _CABLE),
+            *(("limit", key) for key in _LIMIT),
+            *(("drive", key) for key in _DRIVE),
+            ("driving", "*"),
+            ("strength_ratio",),
+            ("motion", "position"),
+            ("motion", "velocity"),
+        )
+    ),
     "forces": frozenset(key for force in FORCES for key in force.EVENTS),
-    "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
-                          ("table", "time"))),
+    "signals": frozenset(
+        (("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"), ("table", "time"))
+    ),
     "contact": frozenset((("pairs", "*"), ("enabled",))),
     "bodies": frozenset((("gravity_compensation",), ("affine", "transform", "*"))),
-}  # fmt: skip
+}
 _NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers support whatever their size
-_REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",
-         "signals": "the kind of a signal", "contact": "the structure"}  # fmt: skip
+_REST = {
+    "bodies": "a body",
+    "world": "a shape of the world",
+    "joints": "the structure",
+    "forces": "the structure",
+    "signals": "the kind of a signal",
+    "contact": "the structure",
+}
 
 
 def check_events(check: Checker) -> None:

@@ -54,8 +54,13 @@ def check_measures(check: Checker) -> None:
     for name, spec in check.spec.measure.items():
         path = f"measure.{name}"
         if not _NAME.fullmatch(name):
-            check.fault("SC206", f"`{name}` cannot name a measure", ("measure", name),
-                        "use letters, digits, `_` and `-`, a letter first", on_key=True)  # fmt: skip
+            check.fault(
+                "SC206",
+                f"`{name}` cannot name a measure",
+                ("measure", name),
+                "use letters, digits, `_` and `-`, a letter first",
+                on_key=True,
+            )
             continue
         _check_measure(check, spec, path)
 

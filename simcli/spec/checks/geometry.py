@@ -97,8 +97,12 @@ def touching_pair(check: Checker) -> tuple[str, str] | None:
     if not (spec.contact.enabled or switches_contact(spec)) or _is_unknown(check):
         return None
     owners = {structure.WORLD_NAME: spec.world.shapes, **{name: body.shapes for name, body in spec.bodies.items()}}
-    shapes = [(owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}", shape)
-              for owner, of in owners.items() for key, shape in of.items() if shape.collide]  # fmt: skip
+    shapes = [
+        (owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}", shape)
+        for owner, of in owners.items()
+        for key, shape in of.items()
+        if shape.collide
+    ]
     asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
     always = parting(spec, switch=False)
     excluded = {frozenset(pair) for pair in spec.contact.exclude}

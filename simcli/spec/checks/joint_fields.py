@@ -15,9 +15,20 @@ from simcli.spec.lookup import structure
 from simcli.spec.schema.joint import JointSpec
 
 SUPPORTED_FIELDS = (
-    "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
-    "motion", "enabled", "effort", "torsion",
-)  # fmt: skip
+    "limit",
+    "drive",
+    "friction",
+    "damping",
+    "armature",
+    "velocity_limit",
+    "effort_limit",
+    "compliance",
+    "mimic",
+    "motion",
+    "enabled",
+    "effort",
+    "torsion",
+)
 ON_JOINTS = {"torque": "effort", "torsion": "torsion"}  # type of force to the field that it is of its joint
 _NONE: frozenset[str] = frozenset()
 
@@ -130,8 +141,10 @@ def _uneven(joint: JointSpec) -> bool:
 
 
 def _moved_in_part(joint: JointSpec) -> bool:
-    keys = [motion and next(key for key in ("position", "velocity") if getattr(motion, key) is not None)
-            for motion in joint.motion or ()]  # fmt: skip
+    keys = [
+        motion and next(key for key in ("position", "velocity") if getattr(motion, key) is not None)
+        for motion in joint.motion or ()
+    ]
     return len(set(keys)) > 1
 
 
@@ -145,21 +158,41 @@ def _bounded_softly(joint: JointSpec) -> bool:
 
 REFUSED_FORMS: tuple[RefusedForm, ...] = (
     RefusedForm("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
-    RefusedForm("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
-                "write one for all"),
-    RefusedForm("ball", _moved_in_part, "motion", "a prescribed motion of a part of a ball's dofs, or of two kinds",
-                "write `motion` for all three, by `position` (a rotation vector) or by `velocity`"),
+    RefusedForm(
+        "ball",
+        _limited_unevenly,
+        "effort_limit",
+        "effort limits that differ between the dofs of a ball",
+        "write one for all",
+    ),
+    RefusedForm(
+        "ball",
+        _moved_in_part,
+        "motion",
+        "a prescribed motion of a part of a ball's dofs, or of two kinds",
+        "write `motion` for all three, by `position` (a rotation vector) or by `velocity`",
+    ),
     RefusedForm("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
-    RefusedForm("distance", _bounded_softly, "compliance", "compliance of a distance's bounds",
-                "write `length`, or use a spring"),
+    RefusedForm(
+        "distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"
+    ),
 )
 
 WORDS = {
-    "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
-    "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
-    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "switching by `enabled`", "effort": "an effort",
+    "limit": "a limit",
+    "drive": "a drive",
+    "friction": "dry friction",
+    "damping": "damping",
+    "armature": "armature",
+    "velocity_limit": "a velocity limit",
+    "effort_limit": "an effort limit",
+    "compliance": "compliance",
+    "mimic": "a gear",
+    "motion": "a prescribed motion",
+    "enabled": "switching by `enabled`",
+    "effort": "an effort",
     "torsion": "a torsion spring",
-}  # fmt: skip
+}
 
 
 # What does the same on bodies, of fields that are forces.
@@ -317,8 +350,11 @@ def joint_fields_page() -> str:
             lines += ["", f"## Joints: {title}", *_table(of.types, lambda name, field, of=of: name in of.tree[field])]
             continue
         lines += ["", f"## Joints of the tree: {title}", *_table(of.types, lambda *cell, of=of: _anywhere(of, *cell))]
-        lines += ["", f"## Joints that close loops: {title}",
-                  *_table(of.types - {"cable"}, lambda name, field, of=of: name in of.loop[field])]  # fmt: skip
+        lines += [
+            "",
+            f"## Joints that close loops: {title}",
+            *_table(of.types - {"cable"}, lambda name, field, of=of: name in of.loop[field]),
+        ]
     forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS]
     return "\n".join([*lines, "", "## Notes", "", ""]) + NOTES + "\n".join(forms) + "\n"
 

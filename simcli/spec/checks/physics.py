@@ -319,8 +319,12 @@ def _spread_of(check: Checker, inertia: InertiaSpec) -> tuple[float, float]:
 def check_quaternions(check: Checker) -> None:
     """A note for every written quaternion that is not of length one."""
     tables = ((section, check.document.root.get(section)) for section in ("bodies", "joints"))
-    entries = ((f"{section}.{name}", entry) for section, table in tables if isinstance(table, TableNode)
-               for name, entry in table.items.items())  # fmt: skip
+    entries = (
+        (f"{section}.{name}", entry)
+        for section, table in tables
+        if isinstance(table, TableNode)
+        for name, entry in table.items.items()
+    )
     for (path, entry), key in itertools.product(entries, ("pose", "parent_frame", "child_frame")):
         pose = child(entry, key)
         for spelling in ORIENTATIONS[1:3] if pose is not None else ():

@@ -19,8 +19,15 @@ from simcli.spec.lookup import structure
 from simcli.spec.lookup.quantity_patterns import NO_DISTANCE, channel_of, meant_quantities, written_quantities
 from simcli.spec.schema.scene import SceneSpec
 
-_WIDTHS = {**{name: one.width for name, one in SENSOR_TYPES.items()},
-           "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
+_WIDTHS = {
+    **{name: one.width for name, one in SENSOR_TYPES.items()},
+    "position": 3,
+    "orientation": 4,
+    "velocity": 3,
+    "angular_velocity": 3,
+    "wrench": 6,
+    "force": 3,
+}
 _STATE = ("joints", "bodies")  # channels that `state` stands for
 
 
@@ -138,8 +145,12 @@ def _have_distance(check: Checker, bodies: list[str], path: str) -> bool:
             return False
         terrain = next((key for key, shape in shapes.items() if shape.type in NO_DISTANCE), None)
         if terrain:
-            check.fault("SC315", f"the distance from terrain is not supported (`{terrain}` of `{body}`)", path,
-                        "measure the position of a point instead")  # fmt: skip
+            check.fault(
+                "SC315",
+                f"the distance from terrain is not supported (`{terrain}` of `{body}`)",
+                path,
+                "measure the position of a point instead",
+            )
             return False
     if kinds == {"plane"}:
         check.fault("SC315", "two planes have no distance", path, "name a body with another shape")
@@ -236,7 +247,11 @@ def _known_sensor(check: Checker, name: str, path: str, whole: str) -> bool:
         return False
     word = split_name(whole).quantity
     if word not in sensors[name].type:
-        check.fault("SC315", f"sensor `{name}` is of type {', '.join(sensors[name].type)}, not {word}", path,
-                    f"write sensor.{name}.{sensors[name].type[0]}, or add the type")  # fmt: skip
+        check.fault(
+            "SC315",
+            f"sensor `{name}` is of type {', '.join(sensors[name].type)}, not {word}",
+            path,
+            f"write sensor.{name}.{sensors[name].type[0]}, or add the type",
+        )
         return False
     return True

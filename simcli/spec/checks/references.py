@@ -50,8 +50,19 @@ def check_names(check: Checker) -> None:
 
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
-    sections = ("bodies", "joints", "forces", "signals", "sensors", "materials", "models", "instances", "replicate",
-                "articulations", "keyframes")  # fmt: skip
+    sections = (
+        "bodies",
+        "joints",
+        "forces",
+        "signals",
+        "sensors",
+        "materials",
+        "models",
+        "instances",
+        "replicate",
+        "articulations",
+        "keyframes",
+    )
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):
@@ -76,8 +87,21 @@ def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]
 
 def check_references(check: Checker) -> None:
     """All references between parts."""
-    for kind in (_bodies_and_joints, _forces, _materials, _files, _signals, _articulations, _patterns, _contact,
-                 check_measures, check_expectations, _of_refused, check_watched, check_recorded):  # fmt: skip
+    for kind in (
+        _bodies_and_joints,
+        _forces,
+        _materials,
+        _files,
+        _signals,
+        _articulations,
+        _patterns,
+        _contact,
+        check_measures,
+        check_expectations,
+        _of_refused,
+        check_watched,
+        check_recorded,
+    ):
         kind(check)
 
 
@@ -107,8 +131,13 @@ def _bodies_and_joints(check: Checker) -> None:
             check.fault("SC411", f"joint `{name}` mimics itself", f"joints.{name}.mimic.joint")
     for name, body in check.spec.bodies.items():
         for frame in body.frames.keys() & body.points.keys() if body.frames else ():
-            check.fault("SC302", f"body `{name}` has a point and a frame `{frame}`", f"bodies.{name}.frames.{frame}",
-                        "rename one", on_key=True)  # fmt: skip
+            check.fault(
+                "SC302",
+                f"body `{name}` has a point and a frame `{frame}`",
+                f"bodies.{name}.frames.{frame}",
+                "rename one",
+                on_key=True,
+            )
         for index, point in enumerate(body.natural.points if body.natural else ()):
             if point not in body.places:
                 hint = did_you_mean(point, body.places, "points")
@@ -135,16 +164,28 @@ def _terms(check: Checker, paths: list[str], force, terms: tuple[TermSpec, ...])
         if joint is None:
             continue
         if joint.type not in dofs.GEARED:
-            check.fault("SC463", f"a `{joint.type}` joint has no scalar coordinates that a sum could take", f"{path}.joint",
-                        f"sums take {', '.join(sorted(dofs.GEARED))}")  # fmt: skip
+            check.fault(
+                "SC463",
+                f"a `{joint.type}` joint has no scalar coordinates that a sum could take",
+                f"{path}.joint",
+                f"sums take {', '.join(sorted(dofs.GEARED))}",
+            )
         elif term.dof >= len(joint.dof_kinds):
-            check.fault("SC463", f"joint `{term.joint}` has {len(joint.dof_kinds)} dof(s), and no dof {term.dof}",
-                        f"{path}.dof", f"from 0 to {len(joint.dof_kinds) - 1}")  # fmt: skip
+            check.fault(
+                "SC463",
+                f"joint `{term.joint}` has {len(joint.dof_kinds)} dof(s), and no dof {term.dof}",
+                f"{path}.dof",
+                f"from 0 to {len(joint.dof_kinds) - 1}",
+            )
         elif any((term.joint, term.dof) == (other.joint, other.dof) for other in terms[:n]):
             check.fault("SC463", f"dof {term.dof} of joint `{term.joint}` is in the sum twice", path, "add the factors")
     if force.unit is None and len(kinds_of_terms(check.spec.joints, terms)) > 1:
-        check.fault("SC213", f"the sum of a {force.type} adds turns to displacements", paths[0],
-                    "write `unit: m` (or rad), and factors that make it so")  # fmt: skip
+        check.fault(
+            "SC213",
+            f"the sum of a {force.type} adds turns to displacements",
+            paths[0],
+            "write `unit: m` (or rad), and factors that make it so",
+        )
 
 
 def _per_dof(check: Checker, path: str, force) -> None:
@@ -184,10 +225,14 @@ def _materials(check: Checker) -> None:
 def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
     """(dotted path, file) of every mesh, terrain and table that a scene names."""
     owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
-    groups = [(f"{path}.{inner}", shapes) for path, owner in owners
-              for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))]  # fmt: skip
-    named = [(f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups
-             for key, shape in shapes.items()]  # fmt: skip
+    groups = [
+        (f"{path}.{inner}", shapes)
+        for path, owner in owners
+        for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))
+    ]
+    named = [
+        (f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups for key, shape in shapes.items()
+    ]
     named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
     return [(path, file) for path, file in named if file]
 

@@ -162,8 +162,11 @@ def check_seen(check: Checker, name: str, path: str | list) -> None:
     """A component of a quantity that is known where a step begins; a fault if it is none."""
     text, component = split_component(name)
     group, _, word = split_name(text)
-    later = word in SENSOR_TYPES and SENSOR_TYPES[word].channel not in ("", "joints") if group == "sensor" else (
-        kind_of(text) in _LATER and group != "distance")  # fmt: skip
+    later = (
+        word in SENSOR_TYPES and SENSOR_TYPES[word].channel not in ("", "joints")
+        if group == "sensor"
+        else (kind_of(text) in _LATER and group != "distance")
+    )
     if later:
         message = f"feedback uses positions and velocities at the start of a step, and `{text}` is known at its end only"
         check.fault("SC315", message, path, "use q, qd, position, orientation, velocity, angular_velocity or distance.A.B")
@@ -261,8 +264,12 @@ def _noise(check: Checker, sensor, path: str) -> None:
         if abs(steps - round(steps)) > _MULTIPLE * max(1.0, steps) or (time and round(steps) < 1):
             near = max(1, round(steps)) * dt
             near = f"{1 / near:.12g} Hz" if key == "rate" else f"{near:.12g} s"
-            check.fault("SC407", f"`{path}.{key}` is no whole multiple of dt = {dt:.12g} s", f"{path}.{key}",
-                        f"the nearest is {near}")  # fmt: skip
+            check.fault(
+                "SC407",
+                f"`{path}.{key}` is no whole multiple of dt = {dt:.12g} s",
+                f"{path}.{key}",
+                f"the nearest is {near}",
+            )
         elif key == "delay" and steps > MOST_DELAYED:
             check.fault("SC205", f"a delay of {time / dt:.6g} steps", f"{path}.{key}", f"at most {MOST_DELAYED} steps")
 

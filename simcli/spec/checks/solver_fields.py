@@ -117,8 +117,12 @@ def check_new_fields(check: Checker, joints: Iterable[str]) -> None:
     if base is None:
         return
     now, before = check.spec.joints, base.joints  # what is switched differs in no world, and events look at it themselves
-    new = frozenset((name, field) for name in joints if name in before
-                    for field in {*asked(now[name], name, set())} - {*asked(before[name], name, set())})  # fmt: skip
+    new = frozenset(
+        (name, field)
+        for name in joints
+        if name in before
+        for field in {*asked(now[name], name, set())} - {*asked(before[name], name, set())}
+    )
     sound = cache.setdefault("new fields that are supported", set())
     if new and new not in sound:
         n_errors = len(check.faults.errors)

@@ -32,16 +32,29 @@ def check_affine(check: Checker) -> None:
         _check_rates(check, name, joint)
         _check_driving(check, name, joint)
         if joint.strength_ratio is not None and joint.type in HOLD_NOTHING:
-            refuse_field(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
-                         "leave it out: such a joint holds nothing", True)  # fmt: skip
+            refuse_field(
+                check,
+                f"`strength_ratio` of a `{joint.type}` joint",
+                f"joints.{name}.strength_ratio",
+                "leave it out: such a joint holds nothing",
+                True,
+            )
         if joint.compliance and joint.strength_ratio is not None:
-            check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
-                        f"joints.{name}.strength_ratio", "keep one of them")  # fmt: skip
+            check.fault(
+                "SC613",
+                f"joint `{name}` has both `compliance` and `strength_ratio`",
+                f"joints.{name}.strength_ratio",
+                "keep one of them",
+            )
         for index, limit in enumerate(joint.limit or ()):
             if limit is not None and limit.strength and (limit.lower is None or limit.upper is None or limit.stiffness):
                 hint = "write lower and upper, and no stiffness"
-                check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
-                            _limit_path(check, name, index), hint)  # fmt: skip
+                check.fault(
+                    "SC613",
+                    f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
+                    _limit_path(check, name, index),
+                    hint,
+                )
 
 
 def _check_quasi_static(check: Checker, name: str):
@@ -50,8 +63,9 @@ def _check_quasi_static(check: Checker, name: str):
     if body.kinematic:
         refuse_field(check, "a quasi-static kinematic body", path, "keep one of them", True)
     if body.velocity is not None:
-        refuse_field(check, "the velocity of a quasi-static body", f"bodies.{name}.velocity",
-                     "leave it out: it is not kept", True)  # fmt: skip
+        refuse_field(
+            check, "the velocity of a quasi-static body", f"bodies.{name}.velocity", "leave it out: it is not kept", True
+        )
     if check.spec.solver.integrator == "bdf2":
         refuse_field(check, "a quasi-static body with bdf2", path, "write integrator: bdf1", True)
 
@@ -108,8 +122,13 @@ def _check_driving(check: Checker, name: str, joint: JointSpec) -> None:
         return
     path, base = f"joints.{name}.driving", dofs.SAME.get(joint.type, joint.type)
     if base not in AIMS:
-        check.fault("SC612", f"joint `{name}` of type `{joint.type}` cannot be a driving joint", path,
-                    "only revolute and prismatic joints can be driving joints", on_key=True)  # fmt: skip
+        check.fault(
+            "SC612",
+            f"joint `{name}` of type `{joint.type}` cannot be a driving joint",
+            path,
+            "only revolute and prismatic joints can be driving joints",
+            on_key=True,
+        )
         return
     for key in AIMS.values():
         if getattr(joint.driving, key) is not None and key != AIMS[base]:
@@ -137,17 +156,29 @@ def check_natural(check: Checker, name: str, body: BodySpec) -> None:
     kind, path = body.natural.kind, f"bodies.{name}.natural"
     plane = check.spec.world.plane
     if plane is None and kind in IN_A_PLANE:
-        check.fault("SC469", f"`{kind}` describes a body in a plane, but the scene is spatial", path,
-                    f"in space a body is {', '.join(IN_SPACE)}")  # fmt: skip
+        check.fault(
+            "SC469",
+            f"`{kind}` describes a body in a plane, but the scene is spatial",
+            path,
+            f"in space a body is {', '.join(IN_SPACE)}",
+        )
     if plane is not None and kind in IN_SPACE:
-        check.fault("SC469", f"`{kind}` describes a body in space, but the scene is planar ({plane})", path,
-                    f"in a plane a body is {', '.join(IN_A_PLANE)}")  # fmt: skip
+        check.fault(
+            "SC469",
+            f"`{kind}` describes a body in space, but the scene is planar ({plane})",
+            path,
+            f"in a plane a body is {', '.join(IN_A_PLANE)}",
+        )
     points, _, vectors = kind.partition("P")
     for key, n in (("points", int(points)), ("vectors", int(vectors[:-1] or 0))):
         given = getattr(body.natural, key)
         if given and len(given) != n:
-            check.fault("SC469", f"`{kind}` has {n} {key}, but {len(given)} are given", f"{path}.{key}",
-                        f"write {n}, or none of them" if n else "leave them out")  # fmt: skip
+            check.fault(
+                "SC469",
+                f"`{kind}` has {n} {key}, but {len(given)} are given",
+                f"{path}.{key}",
+                f"write {n}, or none of them" if n else "leave them out",
+            )
     if kind == "1P" and body.natural.compliance:
         check.fault("SC469", "a point has no rigidity that could yield", f"{path}.compliance", "leave it out")
 

@@ -35,8 +35,11 @@ class Defaults:
         for kind, path in _PATHS.items():
             table = _table(_table(node).get(kind))
             known = known_keys(path)
-            chosen = {key: value for key, value in table.items.items()
-                      if key not in known and (is_pattern(key) or isinstance(value, TableNode))}  # fmt: skip
+            chosen = {
+                key: value
+                for key, value in table.items.items()
+                if key not in known and (is_pattern(key) or isinstance(value, TableNode))
+            }
             self.plain[kind] = table.replaced(dict.fromkeys(chosen))
             self.chosen[kind] = dict(sorted(chosen.items(), key=lambda one: not is_pattern(one[0])))
             self.unmatched |= {(kind, key): table for key in chosen}
@@ -60,8 +63,9 @@ class Defaults:
             if isinstance(table, TableNode) and table.items:
                 table = change(table)
                 is_sure = key and not is_pattern(key)
-                found |= {one: value for one, value in table.items.items()
-                          if is_sure or kind != "joint" or _takes(node, one)}  # fmt: skip
+                found |= {
+                    one: value for one, value in table.items.items() if is_sure or kind != "joint" or _takes(node, one)
+                }
                 marks |= table.keys
         added = {key: value for key, value in found.items() if key not in node.items}
         return node.replaced(added, marks) if added else node

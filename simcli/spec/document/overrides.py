@@ -57,9 +57,12 @@ class Laid(NamedTuple):
 
 
 def apply_sets(
-    root: TableNode, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults,
+    root: TableNode,
+    sets: Iterable[str | Override],
+    keep: Callable[[str, str], None],
+    faults: Faults,
     typed: Collection[Override] = (),
-) -> tuple[TableNode, list[Laid]]:  # fmt: skip
+) -> tuple[TableNode, list[Laid]]:
     """Lay overrides on the raw tree, in order.
 
     Args:
@@ -104,8 +107,10 @@ def apply_sets(
             waiting.append(laid)
             continue
         root = put_value(root, laid, faults) or root
-        standing = [*_unchanged(root, standing, override, laid, faults),
-                    *([(override, laid)] if _is_of(typed, given) and override.option not in _LAID_OVER else [])]  # fmt: skip
+        standing = [
+            *_unchanged(root, standing, override, laid, faults),
+            *([(override, laid)] if _is_of(typed, given) and override.option not in _LAID_OVER else []),
+        ]
     for option, texts in lines.items():
         keep(option, "\n".join(texts))
     return root, waiting
@@ -155,8 +160,9 @@ def _is_of(typed: Collection[Override], one: str | Override) -> bool:
     return any(one is other for other in typed)
 
 
-def _unchanged(root: TableNode, standing: list[tuple[Override, Laid]], last: Override, laid: Laid,
-               faults: Faults) -> list[tuple[Override, Laid]]:  # fmt: skip
+def _unchanged(
+    root: TableNode, standing: list[tuple[Override, Laid]], last: Override, laid: Laid, faults: Faults
+) -> list[tuple[Override, Laid]]:
     """What options have said and the tree still says; a fault for each that the last override has changed."""
     kept = []
     for one in standing:

@@ -24,8 +24,12 @@ def packed(document: "Document", files: Mapping[str, bytes]) -> bytes:
         document: the scene as written.
         files: of `check_refs.file_contents`.
     """
-    facts = {"sources": document.sources, "overrides": document.overrides, "worlds": document.worlds,
-             "files": [(name, len(content)) for name, content in files.items()]}  # fmt: skip
+    facts = {
+        "sources": document.sources,
+        "overrides": document.overrides,
+        "worlds": document.worlds,
+        "files": [(name, len(content)) for name, content in files.items()],
+    }
     return b"".join([_MARK, json.dumps(facts).encode(), b"\n", *files.values()])
 
 

@@ -8,8 +8,19 @@ from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.schema.scene import SceneSpec
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.$+* ")
-_OUTER = ("bodies", "joints", "forces", "signals", "sensors", "materials", "articulations", "measure", "expect", "events",
-          "keyframes")
+_OUTER = (
+    "bodies",
+    "joints",
+    "forces",
+    "signals",
+    "sensors",
+    "materials",
+    "articulations",
+    "measure",
+    "expect",
+    "events",
+    "keyframes",
+)
 
 
 def to_yaml(spec: SceneSpec) -> str:

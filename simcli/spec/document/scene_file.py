@@ -168,8 +168,9 @@ class SceneReader:
         of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
         self.document.overrides = tuple(as_override(one) for one in sets)
         if is_read:
-            self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults,
-                                                                     self.document.typed)  # fmt: skip
+            self.document.root, self.document.late_sets = apply_sets(
+                root, sets, self.document.keep, self.faults, self.document.typed
+            )
         if of_text and is_read:
             self.judge_further(of_text)
         self.faults.raise_if_any()

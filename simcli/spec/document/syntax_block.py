@@ -91,8 +91,13 @@ class BlockReader:
             self.flow.clear()
         if "\t" in line[:column]:
             column = self._meant_column(body, end)
-            yield Mistake(start, len(line) - len(body), "a tab in the indentation", "indent with spaces",
-                          ((start, end - len(body), " " * column),))  # fmt: skip
+            yield Mistake(
+                start,
+                len(line) - len(body),
+                "a tab in the indentation",
+                "indent with spaces",
+                ((start, end - len(body), " " * column),),
+            )
         yield from self._block(end - len(body), end, column)
 
     def _ended(self, body: str, column: int) -> bool:
@@ -106,8 +111,14 @@ class BlockReader:
         if not self.levels:
             return 0
         top = self.levels[-1]
-        after = next((len(line) - len(line.lstrip(" ")) for line in self.text[end + 1 : end + 500].split("\n")
-                      if line.strip() and line.lstrip(" ")[:1] not in "#\t"), 0)  # fmt: skip
+        after = next(
+            (
+                len(line) - len(line.lstrip(" "))
+                for line in self.text[end + 1 : end + 500].split("\n")
+                if line.strip() and line.lstrip(" ")[:1] not in "#\t"
+            ),
+            0,
+        )
         columns = {level.column for level in self.levels} | ({top.column + self._step()} if top.waits else set())
         wanted = after - self._step() if body.rstrip().endswith(":") else after
         return wanted if wanted in columns else max(columns)
@@ -275,8 +286,13 @@ class BlockReader:
                 end += 1
             yield Mistake(level.index, 1, "a dash before a key of a mapping", "remove the dash", ((level.index, end, ""),))
         else:
-            yield Mistake(start, 1, "a key beside the dashes of a list", "write a dash before it, or align it with the keys "
-                          "of the entry above", ((start, start, "- "), (start, start, "  ")))  # fmt: skip
+            yield Mistake(
+                start,
+                1,
+                "a key beside the dashes of a list",
+                "write a dash before it, or align it with the keys of the entry above",
+                ((start, start, "- "), (start, start, "  ")),
+            )
 
     def _between(self, start: int, column: int, name: str, inner: _Level, outer: _Level | None) -> Iterator[Mistake]:
         """A key between the columns of two levels: it is wrong, or the single key of the deeper level is."""

@@ -129,8 +129,13 @@ class Flow:
         top = self.stack[-1]
         if comma - top.index < 80 and not self.text[top.index + 1 : comma].strip():
             wanted = CLOSING[top.opening]
-            yield Mistake(top.index, 1, f"the bracket `{top.opening}` is not closed", f"close it with `{wanted}`",
-                          ((comma, comma, wanted),))  # fmt: skip
+            yield Mistake(
+                top.index,
+                1,
+                f"the bracket `{top.opening}` is not closed",
+                f"close it with `{wanted}`",
+                ((comma, comma, wanted),),
+            )
             self.stack.pop()
 
     def _closed(self, at: int) -> Iterator[Mistake]:
@@ -184,8 +189,13 @@ def unclosed_bracket(flow: Flow, before: int) -> Mistake:
     missing = "".join(CLOSING[one.opening] for one in reversed(flow.stack))
     top = flow.stack[0]
     return Mistake(
-        top.index, 1, f"the bracket `{top.opening}` is not closed", f"close it with `{missing}`",
-        ((before, before, missing),), swallows=True)  # fmt: skip
+        top.index,
+        1,
+        f"the bracket `{top.opening}` is not closed",
+        f"close it with `{missing}`",
+        ((before, before, missing),),
+        swallows=True,
+    )
 
 
 def unclosed_quote(flow: Flow, end: int) -> Mistake:

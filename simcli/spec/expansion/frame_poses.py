@@ -69,10 +69,13 @@ class _Placing:
         joints = {}
         for name, joint in spec.joints.items():
             path = f"joints.{name}"
-            joints[name] = _changed(joint, {
-                "parent_frame": self._own(joint.parent_frame, joint.parent, f"{path}.parent_frame"),
-                "child_frame": self._own(joint.child_frame, joint.child, f"{path}.child_frame"),
-            })  # fmt: skip
+            joints[name] = _changed(
+                joint,
+                {
+                    "parent_frame": self._own(joint.parent_frame, joint.parent, f"{path}.parent_frame"),
+                    "child_frame": self._own(joint.child_frame, joint.child, f"{path}.child_frame"),
+                },
+            )
         return _changed(spec, {"bodies": bodies, "joints": joints, "world": self._owner(WORLD_NAME, spec.world, "world")})
 
     def _body(self, name: str, body: BodySpec) -> BodySpec:
@@ -89,8 +92,10 @@ class _Placing:
         return _changed(owner, {"frames": frames, "shapes": shapes, "look": look})
 
     def _shapes(self, shapes: dict, owner: str, path: str) -> dict:
-        return {key: _changed(shape, {"pose": self._own(shape.pose, owner, f"{path}.{key}.pose")})
-                for key, shape in shapes.items()}  # fmt: skip
+        return {
+            key: _changed(shape, {"pose": self._own(shape.pose, owner, f"{path}.{key}.pose")})
+            for key, shape in shapes.items()
+        }
 
     def _own(self, pose: PlacedPoseSpec | None, owner: str, path: str) -> PlacedPoseSpec | None:
         """A pose that may be in a frame of its owner."""
@@ -148,8 +153,12 @@ class _Placing:
             self._circle(body, path)
             return UNMOVED_POSE
         if body != WORLD_NAME and self.spec.bodies[body].pose is None and body in self._follow():
-            self.note("SC324", f"the pose of `{body}` follows from a joint, and nothing can be placed in it", path,
-                      f"write the pose of `{body}`, or place this body by the frames of its joint")  # fmt: skip
+            self.note(
+                "SC324",
+                f"the pose of `{body}` follows from a joint, and nothing can be placed in it",
+                path,
+                f"write the pose of `{body}`, or place this body by the frames of its joint",
+            )
             return UNMOVED_POSE
         inner = self.frame_pose(body, frame, path) if frame else UNMOVED_POSE
         return compose_poses(self.body_pose(body), inner)

@@ -194,8 +194,13 @@ class Placement:
     def sensor(self, node: Node) -> Node:
         """A sensor with the names that its bodies and joints have here."""
         keys = {"at": "bodies", "relative_to": "bodies", "body": "bodies", "joint": "joints"}
-        return node.replaced({key: self._name(node.items[key], section) for key, section in keys.items()
-                              if key in table_at(node).items}) if isinstance(node, TableNode) else node  # fmt: skip
+        return (
+            node.replaced(
+                {key: self._name(node.items[key], section) for key, section in keys.items() if key in table_at(node).items}
+            )
+            if isinstance(node, TableNode)
+            else node
+        )
 
     def _term(self, node: Node) -> Node:
         named = isinstance(node, TableNode) and "joint" in node.items

@@ -48,8 +48,11 @@ def rank_of_varied(root: TableNode, path: str, typed: Collection[str] = ()) -> R
 def is_of_start(steps: Sequence[PathStep]) -> bool:
     """Whether a path leads to what says where a run begins."""
     head, key = steps[0], str(steps[2]) if len(steps) > 2 else ""
-    return (head in ("initial", "keyframes") or (head == "joints" and (not key or key in STATES.values()))
-            or (head == "bodies" and (not key or key in _OF_BODIES)))  # fmt: skip
+    return (
+        head in ("initial", "keyframes")
+        or (head == "joints" and (not key or key in STATES.values()))
+        or (head == "bodies" and (not key or key in _OF_BODIES))
+    )
 
 
 def in_order_of_ranks(tree: TableNode, entries: TableNode) -> TableNode:
@@ -63,8 +66,16 @@ def in_order_of_ranks(tree: TableNode, entries: TableNode) -> TableNode:
     joints, bodies = ({} if not isinstance(node, TableNode) else node.items for node in sections)
     patterns = [key for key in entries.items if key not in joints and key.removesuffix("_free") not in bodies]
     order = [*patterns, *(key for key in entries.items if key not in patterns)]
-    return entries if order == list(entries.items) else TableNode(
-        {key: entries.items[key] for key in order}, {key: entries.keys[key] for key in order}, entries.mark, entries.block)
+    return (
+        entries
+        if order == list(entries.items)
+        else TableNode(
+            {key: entries.items[key] for key in order},
+            {key: entries.keys[key] for key in order},
+            entries.mark,
+            entries.block,
+        )
+    )
 
 
 def with_starts(spec: SceneSpec, tree: TableNode) -> SceneSpec:
@@ -92,9 +103,7 @@ def with_starts(spec: SceneSpec, tree: TableNode) -> SceneSpec:
     return spec.model_copy(update={"initial": spec.initial.model_copy(update=changes)}) if changes else spec
 
 
-def naming_ranks(
-    spec: SceneSpec, tree: TableNode, names: Sequence[str], groups: Mapping[str, Sequence[int]]
-) -> list[Rank]:
+def naming_ranks(spec: SceneSpec, tree: TableNode, names: Sequence[str], groups: Mapping[str, Sequence[int]]) -> list[Rank]:
     """The rank of who names the coordinates of each joint: by path, by pattern, or by a parameter that they are made of.
 
     Args:
@@ -214,8 +223,9 @@ def _of_body(spec: SceneSpec, tree: TableNode, key: str, name: str) -> _Said | N
         along = [rot.dot(pose[..., :3], axis) for axis in axes]
         return np.stack((*along, np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi), axis=-1)
 
-    return _Said(in_all_worlds(in_plane, (*pose.xyz, *pose.quat_xyzw)),
-                 [*(places[int(np.argmax(axis))] for axis in axes), turns])  # fmt: skip
+    return _Said(
+        in_all_worlds(in_plane, (*pose.xyz, *pose.quat_xyzw)), [*(places[int(np.argmax(axis))] for axis in axes), turns]
+    )
 
 
 def _velocity(spec: SceneSpec, tree: TableNode, body: str, plane: str | None, joint) -> _Said | None:
@@ -223,8 +233,10 @@ def _velocity(spec: SceneSpec, tree: TableNode, body: str, plane: str | None, jo
     velocity = spec.bodies[body].velocity
     if velocity is None:
         return None
-    halves = [(getattr(velocity, half) or (0.0, 0.0, 0.0), find(tree, ("bodies", body, "velocity", half)))
-              for half in ("linear", "angular")]  # fmt: skip
+    halves = [
+        (getattr(velocity, half) or (0.0, 0.0, 0.0), find(tree, ("bodies", body, "velocity", half)))
+        for half in ("linear", "angular")
+    ]
     if plane is not None:
         return _Said(None, [[one for _, node in halves for one in _below(node)]] * 3)
     parts = [_parts(node, 3) for _, node in halves]

@@ -146,8 +146,18 @@ class Expander:
         self.out[section][name] = node
         self.keys[section][name] = mark
 
-    def copies(self, kind: type[InstanceSpec] | type[ReplicaSpec], section: str, name: str, key_mark: Mark, node: Node,
-               prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:  # fmt: skip
+    def copies(
+        self,
+        kind: type[InstanceSpec] | type[ReplicaSpec],
+        section: str,
+        name: str,
+        key_mark: Mark,
+        node: Node,
+        prefix: str,
+        at: np.ndarray,
+        scope: Scope,
+        stack: list[str],
+    ) -> None:
         """Expand one instance or replica.
 
         Args:

@@ -42,8 +42,14 @@ _KEYFRAME = "initial"  # whose value may name a keyframe
 _ANY = Scalar(1.0, Mark("", 0, 0, 0))  # of a path that the scene leaves at its default: ranks alone are asked
 
 
-def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults, check: CheckEntries,
-                  typed: Collection[str] = ()) -> SceneSpec:  # fmt: skip
+def updated_scene(
+    document: Document,
+    base: SceneSpec,
+    values: dict[str, object],
+    faults: Faults,
+    check: CheckEntries,
+    typed: Collection[str] = (),
+) -> SceneSpec:
     """The scene with some values replaced.
 
     Args:
@@ -128,9 +134,17 @@ def scene_after(
     return _with_late(document, base, tree, late, faults, check, False, {}, tree)
 
 
-def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[Path, object], faults: Faults,
-               check: CheckEntries, rebuilt: bool, ranks: dict[Path, Rank],
-               before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
+def _with_late(
+    document: Document,
+    base: SceneSpec,
+    tree: TableNode,
+    late: dict[Path, object],
+    faults: Faults,
+    check: CheckEntries,
+    rebuilt: bool,
+    ranks: dict[Path, Rank],
+    before: TableNode | None = None,
+) -> tuple[SceneSpec, TableNode]:
     """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
     before = before or document.expanded
     for steps, value in late.items():

@@ -104,14 +104,19 @@ def sarif(faults: Sequence[Fault]) -> dict[str, Any]:
 def _sarif_result(fault: Fault, codes: list[str]) -> dict[str, Any]:
     text = f"{fault.message} ({fault.hint})" if fault.hint else fault.message
     result: dict[str, Any] = {
-        "ruleId": fault.code, "ruleIndex": codes.index(fault.code), "level": fault.severity, "message": {"text": text},
-    }  # fmt: skip
+        "ruleId": fault.code,
+        "ruleIndex": codes.index(fault.code),
+        "level": fault.severity,
+        "message": {"text": text},
+    }
     where = fault.where
     if where is not None and where.file:
         location: dict[str, Any] = {"artifactLocation": {"uri": where.file.replace("\\", "/")}}
         if where.line:
             location["region"] = {
-                "startLine": where.line, "startColumn": where.column, "endColumn": where.column + where.length,
-            }  # fmt: skip
+                "startLine": where.line,
+                "startColumn": where.column,
+                "endColumn": where.column + where.length,
+            }
         result["locations"] = [{"physicalLocation": location}]
     return result

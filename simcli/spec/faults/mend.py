@@ -44,8 +44,13 @@ class Mend:
 
 
 # What stands in for values under names that the user chooses.
-_NAMED = {"points": Mend(value=[0.0, 0.0, 0.0]), "frames": Mend(value={}), "joint_q": Mend(value=REMOVED),
-          "joint_qd": Mend(value=REMOVED), "vary": Mend(value=REMOVED)}  # fmt: skip
+_NAMED = {
+    "points": Mend(value=[0.0, 0.0, 0.0]),
+    "frames": Mend(value={}),
+    "joint_q": Mend(value=REMOVED),
+    "joint_qd": Mend(value=REMOVED),
+    "vary": Mend(value=REMOVED),
+}
 
 
 def _place_of(mark: Mark) -> Place:
@@ -53,8 +58,9 @@ def _place_of(mark: Mark) -> Place:
     return mark.file, mark.line, mark.column
 
 
-def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[PathStep, ...], steps: tuple[PathStep, ...],
-               hint: str) -> None:  # fmt: skip
+def leave_mend(
+    faults: Faults, kind: str, node: Node, prefix: tuple[PathStep, ...], steps: tuple[PathStep, ...], hint: str
+) -> None:
     """Keep the mend of one fault of the schema in the collection of faults, if there is one.
 
     Args:

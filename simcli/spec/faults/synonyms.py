@@ -92,7 +92,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "freq": ("frequency",), "amp": ("amplitude",), "mean": ("offset",), "bias": ("offset",), "times": ("time",),
     "values": ("value",), "tolerance_abs": ("within",), "tol": ("within", "tolerance"), "atol": ("within",),
     "expected": ("equals",), "less_than": ("below",), "greater_than": ("above",),
-}  # fmt: skip
+}
 
 # Values of keys with a few words to choose from, and names of the world.
 VALUES: dict[str, tuple[str, ...]] = {
@@ -113,7 +113,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "acceleration": ("qdd",), "speed_of_rotation": ("angular_velocity",), "attitude": ("orientation",),
     "nearest": ("previous",), "spline": ("cubic",), "freeze": ("isolate",), "abort": ("stop",),
     "worldbody": ("world",), "base": ("world",), "inertial": ("world",), "static": ("world",), "none": ("world",),
-}  # fmt: skip
+}
 
 # What other formats have and this one has not.
 NOT_HERE: dict[str, str] = {
@@ -124,7 +124,7 @@ NOT_HERE: dict[str, str] = {
     "solref": "contacts and limits are hard: remove it, or give `stiffness`",
     "solimp": "contacts and limits are hard: remove it, or give `stiffness`",
     "i_gain": "drives have no integral part: remove it", "ki": "drives have no integral part: remove it",
-}  # fmt: skip
+}
 
 # Numbers that other formats give by halves.
 HALVES = frozenset(

@@ -198,10 +198,18 @@ def _key_of(path: tuple[PathStep, ...], kind: str = "") -> str:
 
 
 _SINGULAR = {
-    "bodies": "body", "joints": "joint", "materials": "material", "forces": "force", "signals": "signal",
-    "shapes": "shape", "instances": "instance", "replicate": "replica", "models": "model", "points": "point",
+    "bodies": "body",
+    "joints": "joint",
+    "materials": "material",
+    "forces": "force",
+    "signals": "signal",
+    "shapes": "shape",
+    "instances": "instance",
+    "replicate": "replica",
+    "models": "model",
+    "points": "point",
     "frames": "frame",
-}  # fmt: skip
+}
 
 
 def owner(path: tuple[PathStep, ...]) -> str:

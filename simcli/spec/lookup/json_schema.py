@@ -34,7 +34,7 @@ _SHORT: dict[str, dict[str, Any]] = {
     "TableSpec": _NAME,
     "InitialSpec": _NAME,
     "UnsolvedSpec": {"enum": ["warn", "fail"]},
-}  # fmt: skip
+}
 # Keys of a joint of which one entry may stand without its list.
 _LISTED = {"limit": "LimitSpec", "drive": "DriveSpec", "motion": "JointMotionSpec"}
 _EXPRESSION = r"\$\{"
@@ -95,8 +95,10 @@ def scene_schema() -> dict[str, Any]:
 def sweep_schema() -> dict[str, Any]:
     """The schema of sweep files; what they lay over scenes is judged with these."""
     schema = TypeAdapter(SweepSpec).json_schema(schema_generator=_Generator, by_alias=True)
-    schema["properties"]["include"] = {"anyOf": [{"type": "array", "items": _NAME}, _NAME],
-                                       "description": AUTHORING_WORDS["include"]}  # fmt: skip
+    schema["properties"]["include"] = {
+        "anyOf": [{"type": "array", "items": _NAME}, _NAME],
+        "description": AUTHORING_WORDS["include"],
+    }
     definitions = schema.pop("$defs")
     required = {name: one.get("required", []) for name, one in definitions.items()}
     made = _Rewriting(required).all({**schema, "definitions": definitions})

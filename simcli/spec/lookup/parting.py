@@ -87,6 +87,9 @@ def parting(spec: SceneSpec, switch: bool | None = None) -> Parting:
             ever apart; None: as the scene has them.
     """
     events = frozenset() if switch is None else switched_by(spec.events)
-    links = [Link(joint.parent, joint.child, joint.type, joint.dof_kinds) for name, joint in spec.joints.items()
-             if (switch if name in events else joint.enabled)]  # fmt: skip
+    links = [
+        Link(joint.parent, joint.child, joint.type, joint.dof_kinds)
+        for name, joint in spec.joints.items()
+        if (switch if name in events else joint.enabled)
+    ]
     return part_bodies(links, (name for name, body in spec.bodies.items() if body.kinematic))

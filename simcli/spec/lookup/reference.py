@@ -11,8 +11,9 @@ from simcli.spec.values.spec_model import SpecModel
 
 ABOUT = "The keys of a scene file; below a key: `simcli docs joints`, `simcli docs joints.limit`."
 EXAMPLE = ". Example: "
-_UNITS = ('Plain numbers are SI, angles in radians; any number may be a text with its unit: `"5 cm"`, `"90 deg"`, '
-          '`"120 rpm"`.')  # fmt: skip
+_UNITS = (
+    'Plain numbers are SI, angles in radians; any number may be a text with its unit: `"5 cm"`, `"90 deg"`, `"120 rpm"`.'
+)
 
 
 def overview() -> str:

@@ -60,12 +60,30 @@ class FromSpec(SpecModel):
         return made
 
 
-VARY_KINDS = ("uniform", "normal", "log_uniform", "linspace", "list", "sobol", "grid", "zip", "lhs", "scrambled_sobol",
-              "choice",
-         "from")  # fmt: skip
+VARY_KINDS = (
+    "uniform",
+    "normal",
+    "log_uniform",
+    "linspace",
+    "list",
+    "sobol",
+    "grid",
+    "zip",
+    "lhs",
+    "scrambled_sobol",
+    "choice",
+    "from",
+)
 # Keys beside a kind, and the kinds that read them.
-OPTIONS = {"low": ("normal",), "high": ("normal",), "correlation": ("normal",), "covariance": ("normal",),
-           "weights": ("choice",), "strata": ("lhs",), "dimension": ("sobol", "scrambled_sobol")}  # fmt: skip
+OPTIONS = {
+    "low": ("normal",),
+    "high": ("normal",),
+    "correlation": ("normal",),
+    "covariance": ("normal",),
+    "weights": ("choice",),
+    "strata": ("lhs",),
+    "dimension": ("sobol", "scrambled_sobol"),
+}
 
 
 class VarySpec(SpecModel):
@@ -243,8 +261,11 @@ class BatchSpec(SpecModel):
             return self.worlds
         if self.table is not None and self.table.read.n_rows:
             return self.table.read.n_rows
-        entries = [len(vary.list) if vary.kind == "list" else len(vary.from_.column.values) for vary in self.vary.values()
-                   if vary.kind in ("list", "from")]  # fmt: skip
+        entries = [
+            len(vary.list) if vary.kind == "list" else len(vary.from_.column.values)
+            for vary in self.vary.values()
+            if vary.kind in ("list", "from")
+        ]
         return max(1, *entries, 1)
 
     @property

@@ -30,8 +30,12 @@ Rule = Literal["average", "geometric", "min", "multiply", "max"]
 class CombineSpec(SpecModel):
     """How the values of two materials become one."""
 
-    friction: Rule = doc("average", "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, "
-                         "geometric, average", "", "geometric")  # fmt: skip
+    friction: Rule = doc(
+        "average",
+        "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, geometric, average",
+        "",
+        "geometric",
+    )
     restitution: Rule = doc("average", "Rule for restitution", "", "max")
 
 
@@ -141,8 +145,9 @@ class BodyMotionSpec(SpecModel):
     """Prescribed velocity of a kinematic body."""
 
     linear: drivable_vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
-    angular: drivable_vector("rad/s") = doc((0.0, 0.0, 0.0), "Angular velocity, world; numbers or `$signal`", "rad/s",
-                                            [0, 0, 1])  # fmt: skip
+    angular: drivable_vector("rad/s") = doc(
+        (0.0, 0.0, 0.0), "Angular velocity, world; numbers or `$signal`", "rad/s", [0, 0, 1]
+    )
 
 
 NaturalKind = Literal["1P3V", "2P2V", "3P1V", "4P", "1P2V", "2P1V", "3P", "1P1V", "2P", "1P"]
@@ -167,16 +172,20 @@ class NaturalSpec(SpecModel):
 class TransformSpec(SpecModel):
     """A soft hold on a body: at a pose, or moved along from where it was at the last step, as a motor does."""
 
-    strength: vector("", count=2) = doc((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
-                                        [100, 100])  # fmt: skip
+    strength: vector("", count=2) = doc(
+        (100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "", [100, 100]
+    )
     pose: PoseSpec | None = doc(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
     shift: drivable_vector("m") | None = doc(None, "Moves the pose, world axes; numbers or `$signal`", "m", ["$x", 0, 0])
-    turn: drivable_vector("rad") | None = doc(None, "Turns the pose about its origin, a rotation vector, world; numbers "
-                                              "or `$signal`", "rad", [0, 0, "$angle"])  # fmt: skip
-    linear: drivable_vector("m/s") | None = doc(None, "Motor: velocity of the centre of mass, instead of `pose`; numbers or "
-                                                "`$signal`", "m/s", [1, 0, 0])  # fmt: skip
-    angular: drivable_vector("rad/s") | None = doc(None, "Motor: angular velocity, world, instead of `pose`; numbers or "
-                                                   "`$signal`", "rad/s", [0, 0, 3])  # fmt: skip
+    turn: drivable_vector("rad") | None = doc(
+        None, "Turns the pose about its origin, a rotation vector, world; numbers or `$signal`", "rad", [0, 0, "$angle"]
+    )
+    linear: drivable_vector("m/s") | None = doc(
+        None, "Motor: velocity of the centre of mass, instead of `pose`; numbers or `$signal`", "m/s", [1, 0, 0]
+    )
+    angular: drivable_vector("rad/s") | None = doc(
+        None, "Motor: angular velocity, world, instead of `pose`; numbers or `$signal`", "rad/s", [0, 0, 3]
+    )
     is_constrained: Truth = doc(True, "Whether it acts", "", True)
     is_passive: Truth = doc(False, "True: the aim is where the body was at the last step, a damper", "", False)
 
@@ -197,8 +206,9 @@ class AffineSpec(SpecModel):
     """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
 
     stiffness: quantity("Pa", gt=0) | None = doc(None, "Stiffness; default: that of the solver", "Pa", 1e9)
-    volume: quantity("m^3", gt=0) | None = doc(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
-                                               0.001)  # fmt: skip
+    volume: quantity("m^3", gt=0) | None = doc(
+        None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3", 0.001
+    )
     energy: Literal["orthogonal", "arap"] = doc("orthogonal", "arap: as rigid as possible", "", "arap")
     quasi_static: Truth = doc(False, "True: keeps no velocity from step to step, and creeps to equilibrium", "", True)
     transform: TransformSpec | None = doc(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
@@ -207,25 +217,38 @@ class AffineSpec(SpecModel):
 class BodySpec(SpecModel):
     """A rigid body."""
 
-    pose: PlacedPoseSpec | None = doc(None, "Body frame at the authored configuration, in the world or `in` a body or its "
-                                      "frame; default: identity", "", "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
+    pose: PlacedPoseSpec | None = doc(
+        None,
+        "Body frame at the authored configuration, in the world or `in` a body or its frame; default: identity",
+        "",
+        "{xyz: [0, 0, 1], rpy: [0, 0, 0]}",
+    )
     mass: quantity("kg") | None = doc(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
     com: Point | None = doc(None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0])
-    inertia: InertiaSpec | None = doc(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
-                                      "kg*m^2", "{diag: [1e-3, 2e-3, 2e-3]}")  # fmt: skip
+    inertia: InertiaSpec | None = doc(
+        None,
+        "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
+        "kg*m^2",
+        "{diag: [1e-3, 2e-3, 2e-3]}",
+    )
     shapes: dict[str, ShapeSpec] = doc(
         dict, "Shapes by name, for mass and contact", "", "{ball: {type: sphere, radius: 0.1}}"
     )
     velocity: VelocitySpec | None = doc(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
-    gravity_compensation: quantity("") = doc(0.0, "Share of its weight that a force at its centre of mass carries: 1 all, "
-                                             "more than 1 lifts it", "", 1.0)  # fmt: skip
+    gravity_compensation: quantity("") = doc(
+        0.0, "Share of its weight that a force at its centre of mass carries: 1 all, more than 1 lifts it", "", 1.0
+    )
     kinematic: Truth = doc(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = doc(None, "Natural solver: kind of coordinates", "", "1P3V")
     affine: AffineSpec | None = doc(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
     motion: BodyMotionSpec | None = doc(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
     points: dict[str, Point] = doc(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
-    frames: dict[str, PlacedPoseSpec] = doc(dict, "Named frames in the body frame: points with an orientation", "",
-                                            "{flange: {xyz: [0.4, 0, 0], rpy: [0, 90 deg, 0]}}")  # fmt: skip
+    frames: dict[str, PlacedPoseSpec] = doc(
+        dict,
+        "Named frames in the body frame: points with an orientation",
+        "",
+        "{flange: {xyz: [0.4, 0, 0], rpy: [0, 90 deg, 0]}}",
+    )
     look: BodyLookSpec = doc(BodyLookSpec, "How it is drawn", "", "{colour: orange}")
 
     @property
@@ -238,11 +261,16 @@ class WorldSpec(SpecModel):
     """What is fixed: gravity, ground, the plane of planar scenes."""
 
     gravity: vector("m/s^2") = doc((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])
-    plane: Literal["xy", "xz", "yz"] | None = doc(None, "Planar scene: its plane; a body that nothing holds has the "
-                                                 "coordinates [x, y, angle] of its frame there", "", "xy")  # fmt: skip
+    plane: Literal["xy", "xz", "yz"] | None = doc(
+        None,
+        "Planar scene: its plane; a body that nothing holds has the coordinates [x, y, angle] of its frame there",
+        "",
+        "xy",
+    )
     shapes: dict[str, ShapeSpec] = doc(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
-    frames: dict[str, PlacedPoseSpec] = doc(dict, "Named frames fixed to the world, used as `world/frame`", "",
-                                            "{table: {xyz: [0, 0, 0.8]}}")  # fmt: skip
+    frames: dict[str, PlacedPoseSpec] = doc(
+        dict, "Named frames fixed to the world, used as `world/frame`", "", "{table: {xyz: [0, 0, 0.8]}}"
+    )
     look: BodyLookSpec = doc(BodyLookSpec, "How what is fixed is drawn", "", "{colour: silver}")
 
     @model_validator(mode="before")

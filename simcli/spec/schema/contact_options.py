@@ -45,11 +45,19 @@ class ContactSpec(SpecModel):
     """Contact between shapes."""
 
     enabled: Truth = doc(True, "False: shapes only give mass", "", False)
-    exclude: tuple[tuple[Text, Text], ...] = doc((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
-                                                 json_schema_extra={"items": {"type": "array"}})  # fmt: skip
+    exclude: tuple[tuple[Text, Text], ...] = doc(
+        (),
+        "Pairs of bodies or shapes that never touch",
+        "",
+        "[[crank, slider]]",
+        json_schema_extra={"items": {"type": "array"}},
+    )
     pairs: tuple[PairSpec, ...] = doc(
-        (), "Overrides for pairs, later ones win; two bodies that a joint connects touch only if they stand here", "",
-        "[{a: ball, b: ground, friction: 0.8}]")
+        (),
+        "Overrides for pairs, later ones win; two bodies that a joint connects touch only if they stand here",
+        "",
+        "[{a: ball, b: ground, friction: 0.8}]",
+    )
     capacity: Annotated[
         count(gt=0) | None,
         BeforeValidator(_auto),
@@ -73,15 +81,22 @@ class ContactSolvingSpec(SpecModel):
     )
     max_depenetration_velocity: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
     tolerance: quantity("m/s", gt=0) = doc(
-        1e-8, "Residual velocity at which a pass ends, a hundredth of what a step may have; single "
-        "precision takes 1e-5 at least, up to 1e-4 where joints are constraint equations", "m/s", 1e-10
-    )  # fmt: skip
+        1e-8,
+        "Residual velocity at which a pass ends, a hundredth of what a step may have; single "
+        "precision takes 1e-5 at least, up to 1e-4 where joints are constraint equations",
+        "m/s",
+        1e-10,
+    )
     linear: Literal["auto", "dense", "sparse"] = doc(
-        "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
-        "maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
-    )  # fmt: skip
-    passes: count(gt=0) = doc(5, "Most contact solutions of a step, each with the gaps at the poses that the last one gave",
-                              "", 8)  # fmt: skip
+        "auto",
+        "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
+        "maximal solver or without joints; auto: sparse for many bodies",
+        "",
+        "sparse",
+    )
+    passes: count(gt=0) = doc(
+        5, "Most contact solutions of a step, each with the gaps at the poses that the last one gave", "", 8
+    )
 
 
 class BarrierSpec(SpecModel):
@@ -92,8 +107,13 @@ class BarrierSpec(SpecModel):
         quantity("N/m^3", gt=0) | None,
         BeforeValidator(lambda value: None if value == "auto" else value),
         WithJsonSchema(number_json("N/m^3", words=("auto",), gt=0)),
-    ] = doc(None, "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
-            "auto: 1 kN / d_hat^3, so that forces of kilonewtons leave a tenth of d_hat", "N/m^3", 1e9)  # fmt: skip
+    ] = doc(
+        None,
+        "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
+        "auto: 1 kN / d_hat^3, so that forces of kilonewtons leave a tenth of d_hat",
+        "N/m^3",
+        1e9,
+    )
     creep_speed: quantity("m/s", gt=0) = doc(
         0.01, "Times dt: the sliding distance at which friction is full; contacts that it holds do not creep", "m/s", 1e-3
     )

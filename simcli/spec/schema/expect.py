@@ -41,9 +41,10 @@ _TIME = TypeAdapter(Time)
 _TIME_JSON = number_json("s", words=("end",), ge=0)
 _SHORT = tuple(dict.fromkeys(name for names in CHANNEL_GROUPS.values() for name in names))
 _INSTEAD = {
-    "quantity": "use `below` or `above`", "equals": "use `below` or `above`",
+    "quantity": "use `below` or `above`",
+    "equals": "use `below` or `above`",
     **dict.fromkeys(CHANNEL_GROUPS, "write the whole name, as joint.pin.q"),
-}  # fmt: skip
+}
 _ALONE = tuple(f"{group}.{name}" for group, names in SCALARS.items() for name in names)
 
 
@@ -115,8 +116,11 @@ class StopSpec(SpecModel):
     @property
     def channel(self) -> ChannelName:
         """What is watched."""
-        return split_name(self.quantity) if is_whole(self.quantity) else ChannelName("joint", self.joint,
-                                                                                     WATCHED[self.quantity])  # fmt: skip
+        return (
+            split_name(self.quantity)
+            if is_whole(self.quantity)
+            else ChannelName("joint", self.joint, WATCHED[self.quantity])
+        )
 
 
 def _when(value: object) -> object:
@@ -205,8 +209,9 @@ class MeasureSpec(SpecModel):
     std: Text | None = doc(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
     rms: Text | None = doc(None, "Root of the mean square, by the trapezoidal rule", "", "joint.shaft.drive_effort")
     integral: Text | None = doc(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.drive_effort")
-    first: Text | None = doc(None, "Time at which it first is `above` or `below` a bound, on a line within the step", "",
-                             "joint.door.q")
+    first: Text | None = doc(
+        None, "Time at which it first is `above` or `below` a bound, on a line within the step", "", "joint.door.q"
+    )
     last_outside: Text | None = doc(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")
     count: Text | None = doc(None, "How often it gets `above` or `below` a bound", "", "joint.arm.q")
     above: AnyNumber | None = doc(None, "Bound of `first` and `count`", "of the quantity", 1.0)

@@ -88,8 +88,9 @@ class TermSpec(SpecModel):
     joint: Text = doc(REQUIRED, "Joint", "", "elbow")
     dof: count(ge=0) = doc(0, "Which of its dofs, from 0 on", "", 1)
     factor: AnyNumber = doc(1.0, "Factor", "1, m/rad or rad/m", 0.02)
-    polynomial: tuple[Plain, ...] | None = doc(None, "Instead: [a0, a1, a2, ..] of a0 + a1 q + a2 q^2 + .., q in rad or m",
-                                               "", [0, 0.02, 0.004], min_length=2)  # fmt: skip
+    polynomial: tuple[Plain, ...] | None = doc(
+        None, "Instead: [a0, a1, a2, ..] of a0 + a1 q + a2 q^2 + .., q in rad or m", "", [0, 0.02, 0.004], min_length=2
+    )
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -99,8 +100,12 @@ class TermSpec(SpecModel):
     @model_validator(mode="after")
     def _one(self) -> "TermSpec":
         if self.polynomial is not None and "factor" in self.model_fields_set:
-            raise refuse("SC207", "`polynomial` and `factor` contradict each other",
-                         "keep `polynomial`, which begins with [constant, factor, ..]", "factor")  # fmt: skip
+            raise refuse(
+                "SC207",
+                "`polynomial` and `factor` contradict each other",
+                "keep `polynomial`, which begins with [constant, factor, ..]",
+                "factor",
+            )
         return self
 
 

@@ -38,16 +38,28 @@ class SpringForce(ForceBase):
     type: Literal["spring"] = doc(REQUIRED, "Kind of force", "", "spring")
     a: EndSpec = doc(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
     b: EndSpec = doc(REQUIRED, "Second end", "", "slider/p")
-    through: tuple[EndSpec, ...] = doc((), "Points that it runs over on its way, without friction: pulleys without size", "",
-                                       "[{world: [0, 0, 2]}, crane/tip]")  # fmt: skip
+    through: tuple[EndSpec, ...] = doc(
+        (),
+        "Points that it runs over on its way, without friction: pulleys without size",
+        "",
+        "[{world: [0, 0, 2]}, crane/tip]",
+    )
     stiffness: quantity("N/m", ge=0) = doc(REQUIRED, "Stiffness", "N/m", 50)
     damping: quantity("N*s/m", ge=0) = doc(0.0, "Damping along the line", "N*s/m", 5)
     rest_length: quantity("m", ge=0) | None = doc(None, "Length without force; default: the length at t = 0", "m", 1.0)
     slack: Truth = doc(False, "True: a rope, no force when shorter", "", True)
 
     ENDS = ("a", "through", "b")
-    EVENTS = (("stiffness",), ("damping",), ("rest_length",), ("slack",),
-              ("a", "at"), ("a", "world"), ("b", "at"), ("b", "world"))  # fmt: skip
+    EVENTS = (
+        ("stiffness",),
+        ("damping",),
+        ("rest_length",),
+        ("slack",),
+        ("a", "at"),
+        ("a", "world"),
+        ("b", "at"),
+        ("b", "world"),
+    )
 
 
 class WrenchForce(ForceBase):
@@ -113,8 +125,9 @@ class BushingForce(ForceBase):
     type: Literal["bushing"] = doc(REQUIRED, "Kind of force", "", "bushing")
     a: EndSpec = doc(REQUIRED, "Where it is fixed, with its axes", "", "frame/left")
     b: EndSpec = doc(REQUIRED, "What it holds", "", "engine/left")
-    axes: PoseSpec = doc(PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "",
-                         "{rpy: [0, 0, 90 deg]}")  # fmt: skip
+    axes: PoseSpec = doc(
+        PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "", "{rpy: [0, 0, 90 deg]}"
+    )
     stiffness: _three("N/m") = doc((0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5])
     damping: _three("N*s/m") = doc((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
     angular_stiffness: _three("N*m/rad") = doc((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
@@ -149,15 +162,30 @@ class CouplingForce(ForceBase):
     damping: quantity("N*m*s/rad", "N*s/m", ge=0) = doc(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
     friction: quantity("N*m", "N", ge=0) = doc(0.0, "Dry friction", "N*m or N", 0.1)
     velocity_limit: quantity("rad/s", "m/s", gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
-    limit: LimitSpec | None = doc(None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
-                                  [-0.5, 0.5])  # fmt: skip
+    limit: LimitSpec | None = doc(
+        None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-0.5, 0.5]
+    )
     drive: DriveSpec | None = doc(None, "Actuator along x", "", "{mode: position, target: 0.1, stiffness: 100}")
     hold: AnyNumber | None = doc(None, "Instead of all that: what x is, exactly", "rad or m", 0.1)
 
     TERMS = ("of",)
-    EVENTS = (("stiffness",), ("rest",), ("damping",), ("friction",), ("velocity_limit",), ("limit",), ("limit", "lower"),
-              ("limit", "upper"), ("limit", "stiffness"), ("limit", "damping"), ("drive", "target"),
-              ("drive", "target_velocity"), ("drive", "stiffness"), ("drive", "damping"), ("drive", "effort_limit"))
+    EVENTS = (
+        ("stiffness",),
+        ("rest",),
+        ("damping",),
+        ("friction",),
+        ("velocity_limit",),
+        ("limit",),
+        ("limit", "lower"),
+        ("limit", "upper"),
+        ("limit", "stiffness"),
+        ("limit", "damping"),
+        ("drive", "target"),
+        ("drive", "target_velocity"),
+        ("drive", "stiffness"),
+        ("drive", "damping"),
+        ("drive", "effort_limit"),
+    )
     SOLVERS = SOLVER_TYPES - {"affine"}
     IS_SMOOTH = False  # its row is none of second degree
 
@@ -185,8 +213,9 @@ class DragForce(ForceBase):
     type: Literal["drag"] = doc(REQUIRED, "Kind of force", "", "drag")
     body: Text = doc(REQUIRED, "Body", "", "ball")
     damping: quantity("N*s/m", ge=0) = doc(0.0, "Viscous drag", "N*s/m", 0.1)
-    quadratic: quantity("N*s^2/m^2", ge=0) = doc(0.0, "Quadratic drag: density * drag coefficient * area / 2", "N*s^2/m^2",
-                                                 0.02)  # fmt: skip
+    quadratic: quantity("N*s^2/m^2", ge=0) = doc(
+        0.0, "Quadratic drag: density * drag coefficient * area / 2", "N*s^2/m^2", 0.02
+    )
     angular_damping: quantity("N*m*s/rad", ge=0) = doc(0.0, "Viscous drag of turning", "N*m*s/rad", 1e-3)
     angular_quadratic: quantity("N*m*s^2/rad^2", ge=0) = doc(0.0, "Quadratic drag of turning", "N*m*s^2/rad^2", 1e-4)
     at: Point | None = doc(None, "Point that is dragged, body frame; default: the centre of mass", "m", [0, 0, 0.1])
@@ -201,8 +230,15 @@ class DragForce(ForceBase):
         return self
 
 
-FORCES: tuple[type[ForceBase], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce, CouplingForce,
-                                       DragForce)  # fmt: skip
+FORCES: tuple[type[ForceBase], ...] = (
+    SpringForce,
+    WrenchForce,
+    TorqueForce,
+    TorsionForce,
+    BushingForce,
+    CouplingForce,
+    DragForce,
+)
 WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)
 if TYPE_CHECKING:
     ForceSpec = ForceBase

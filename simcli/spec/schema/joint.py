@@ -104,8 +104,9 @@ class DriveSpec(SpecModel):
     def _lagged(self) -> "DriveSpec":
         if self.activation is not None and self.mode.startswith("position") and self.target_velocity != 0.0:
             hint = "remove it, or let `target_velocity` and `target` follow signals with a filter, without `activation`"
-            raise refuse("SC484", "`activation` lags `target` alone, and this drive has a `target_velocity`", hint,
-                         "target_velocity")  # fmt: skip
+            raise refuse(
+                "SC484", "`activation` lags `target` alone, and this drive has a `target_velocity`", hint, "target_velocity"
+            )
         return self
 
     @model_validator(mode="before")
@@ -173,8 +174,9 @@ class AxesSpec(SpecModel):
     """Axes of a d6 (linear before angular) or universal joint (first in the parent, second in the child)."""
 
     linear: tuple[AxisSpec, ...] = doc((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
-    angular: tuple[AxisSpec, ...] = doc((), "Turning axes in the order of rotation, at most three, orthogonal", "",
-                                        "[[0, 1, 0], [0, 0, 1]]", max_length=3)  # fmt: skip
+    angular: tuple[AxisSpec, ...] = doc(
+        (), "Turning axes in the order of rotation, at most three, orthogonal", "", "[[0, 1, 0], [0, 0, 1]]", max_length=3
+    )
 
 
 class DrivingSpec(SpecModel):
@@ -189,8 +191,9 @@ class DrivingSpec(SpecModel):
     is_constrained: Truth = doc(False, "Whether the drive acts", "", True)
     is_passive: Truth = doc(False, "True: the target is the value at the last step, which creeps under load", "", False)
     is_locked: Truth = doc(False, "True: the target is the value at which the drive began to act", "", False)
-    turns: Literal["many", "one"] = doc("many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "",
-                                        "one")  # fmt: skip
+    turns: Literal["many", "one"] = doc(
+        "many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "", "one"
+    )
 
     @model_validator(mode="after")
     def _one(self) -> "DrivingSpec":
@@ -208,8 +211,13 @@ class MimicSpec(SpecModel):
     joint: Text = doc(REQUIRED, "The joint that leads", "", "other")
     ratio: Plain = doc(1.0, "Transmission ratio", "", 2.0)
     offset: AnyNumber = doc(0.0, "Offset", "rad or m", 0.0)
-    polynomial: tuple[Plain, ...] | None = doc(None, "Instead: [a0, a1, a2, ..] of q = a0 + a1 x + a2 x^2 + .., x = q_other "
-                                               "in rad or m", "", [0.1, 0, 0.02], min_length=2)  # fmt: skip
+    polynomial: tuple[Plain, ...] | None = doc(
+        None,
+        "Instead: [a0, a1, a2, ..] of q = a0 + a1 x + a2 x^2 + .., x = q_other in rad or m",
+        "",
+        [0.1, 0, 0.02],
+        min_length=2,
+    )
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -220,8 +228,12 @@ class MimicSpec(SpecModel):
     def _one(self) -> "MimicSpec":
         for key in ("ratio", "offset"):
             if self.polynomial is not None and key in self.model_fields_set:
-                raise refuse("SC207", f"`polynomial` and `{key}` contradict each other",
-                             "keep `polynomial`, which begins with [offset, ratio, ..]", key)  # fmt: skip
+                raise refuse(
+                    "SC207",
+                    f"`polynomial` and `{key}` contradict each other",
+                    "keep `polynomial`, which begins with [offset, ratio, ..]",
+                    key,
+                )
         return self
 
 
@@ -232,20 +244,27 @@ class JointSpec(SpecModel):
     parent: Text = doc(REQUIRED, "Parent body, or world", "", "world")
     child: Text = doc(REQUIRED, "Child body", "", "crank")
     at: Point | None = doc(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
-    parent_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the parent, or `in` a frame of it, instead of `at`", "",
-                                              "{xyz: [0.4, 0, 0]}")  # fmt: skip
+    parent_frame: PlacedPoseSpec | None = doc(
+        None, "Anchor frame in the parent, or `in` a frame of it, instead of `at`", "", "{xyz: [0.4, 0, 0]}"
+    )
     child_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the child, likewise", "", "{xyz: [0, 0, 0]}")
-    axis: Direction | None = doc(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
-                                 "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
-                                 [0, 1, 0])  # fmt: skip
+    axis: Direction | None = doc(
+        None,
+        "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
+        "of a cable its tangent [0, 0, 1], in a planar scene the normal",
+        "",
+        [0, 1, 0],
+    )
     axes: AxesSpec | None = doc(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = doc(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = doc(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
-    limit: _Limits | None = doc(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
-                                [-1.5, 1.5])  # fmt: skip
+    limit: _Limits | None = doc(
+        None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5]
+    )
     drive: _Drives | None = doc(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
-    motion: JointMotions | None = doc(None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "",
-                                      "{position: $sweep}")  # fmt: skip
+    motion: JointMotions | None = doc(
+        None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "", "{position: $sweep}"
+    )
     damping: Losses = doc((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
     friction: Losses = doc((0.0,), "Dry friction", "N*m or N", 0.1)
     armature: Losses = doc((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
@@ -257,19 +276,24 @@ class JointSpec(SpecModel):
     enabled: Truth = doc(True, "False: the joint does not act until an event switches it on", "", False)
     loop: Truth = doc(False, "True: the joint closes a loop, it is not part of the tree", "", True)
     mimic: MimicSpec | None = doc(None, "Gear to another joint", "", "{joint: other, ratio: 2}")
-    length: PositiveLength | None = doc(None, "distance: the length; cable of a material: length of the piece that bends",
-                                        "m", 0.4)  # fmt: skip
+    length: PositiveLength | None = doc(
+        None, "distance: the length; cable of a material: length of the piece that bends", "m", 0.4
+    )
     pitch: Length | None = doc(None, "screw: advance per turn", "m", 0.005)
-    stretch: quantity("N/m", ge=0) | None = doc(None, "cable: stiffness of the distance of its anchors, 0 at rest; default "
-                                                "1e5", "N/m", 1e4)  # fmt: skip
-    bend: quantity("N*m/rad", ge=0) | None = doc(None, "cable: bending stiffness, at rest in the authored poses; default 0",
-                                                 "N*m/rad", 0.1)  # fmt: skip
-    twist: quantity("N*m/rad", ge=0) | None = doc(None, "cable: stiffness about its tangent, likewise; default `bend`",
-                                                  "N*m/rad", 0.1)  # fmt: skip
+    stretch: quantity("N/m", ge=0) | None = doc(
+        None, "cable: stiffness of the distance of its anchors, 0 at rest; default 1e5", "N/m", 1e4
+    )
+    bend: quantity("N*m/rad", ge=0) | None = doc(
+        None, "cable: bending stiffness, at rest in the authored poses; default 0", "N*m/rad", 0.1
+    )
+    twist: quantity("N*m/rad", ge=0) | None = doc(
+        None, "cable: stiffness about its tangent, likewise; default `bend`", "N*m/rad", 0.1
+    )
     stretch_damping: quantity("N*s/m", ge=0) | None = doc(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
     bend_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: bending damping", "N*m*s/rad", 1e-3)
-    twist_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: damping about its tangent; default `bend_damping`",
-                                                            "N*m*s/rad", 1e-3)  # fmt: skip
+    twist_damping: quantity("N*m*s/rad", ge=0) | None = doc(
+        None, "cable: damping about its tangent; default `bend_damping`", "N*m*s/rad", 1e-3
+    )
     youngs: quantity("Pa", gt=0) | None = doc(None, "cable: Young's modulus", "Pa", 1e9)
     poisson: quantity("", gt=-1, le=0.5) | None = doc(None, "cable: Poisson's ratio", "", 0.3)
     radius: PositiveLength | None = doc(None, "cable: radius of the section", "m", 0.002)

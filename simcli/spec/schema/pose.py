@@ -49,8 +49,9 @@ class PoseSpec(SpecModel):
 class PlacedPoseSpec(PoseSpec):
     """A pose that may be given in a frame; `crank/flange` for short is that frame itself."""
 
-    in_: Text | None = doc(None, "Frame in which it is given, as body/frame; of its own body the name alone", "",
-                           "base/flange", alias="in")  # fmt: skip
+    in_: Text | None = doc(
+        None, "Frame in which it is given, as body/frame; of its own body the name alone", "", "base/flange", alias="in"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -66,8 +67,10 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
     if given == "axis_angle":
         if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
             raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
-        return in_all_worlds(lambda a: rot.quat_from_axis_angle(a[..., :3], a[..., 3]),
-                             (*unit_length(pose.axis_angle.axis), pose.axis_angle.angle))
+        return in_all_worlds(
+            lambda a: rot.quat_from_axis_angle(a[..., :3], a[..., 3]),
+            (*unit_length(pose.axis_angle.axis), pose.axis_angle.angle),
+        )
     value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
     if norm(value) < _SMALLEST_NORM:
         raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)

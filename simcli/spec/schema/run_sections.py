@@ -78,8 +78,14 @@ class EventSpec(SpecModel):
     """Values that change during the run, at a time, or in each world when a quantity crosses a bound."""
 
     at: Time | None = doc(None, "Time: the first step start at or after it", "s", 1.5)
-    when: dict[str, CrossingSpec] | None = doc(None, "Quantity and bound: the first step start at which it is beyond", "",
-                                               "{joint.pin.q: {above: 1}}", min_length=1, max_length=1)  # fmt: skip
+    when: dict[str, CrossingSpec] | None = doc(
+        None,
+        "Quantity and bound: the first step start at which it is beyond",
+        "",
+        "{joint.pin.q: {above: 1}}",
+        min_length=1,
+        max_length=1,
+    )
     repeat: Truth = doc(False, "Of `when`: each time it crosses; default: once", "", True)
     set: dict[str, Any] = doc(REQUIRED, "Dotted path to new value", "", "{joints.pin.enabled: false}", min_length=1)
 
@@ -119,16 +125,21 @@ class KeyframeSpec(SpecModel):
 
     joint_q: dict[str, StartValue] = doc(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
     joint_qd: dict[str, Values] = doc(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
-    controls: dict[str, Any] = doc(dict, "Dotted path to number: targets and activations of drives, torques, wrenches, "
-                                   "constants of signals", "", "{joints.pin.drive.target: 0.5}")  # fmt: skip
+    controls: dict[str, Any] = doc(
+        dict,
+        "Dotted path to number: targets and activations of drives, torques, wrenches, constants of signals",
+        "",
+        "{joints.pin.drive.target: 0.5}",
+    )
 
 
 class InitialSpec(KeyframeSpec):
     """Initial joint coordinates by name or pattern; beats what joints write. `initial: home` takes a keyframe."""
 
     keyframe: Text | None = doc(None, "A keyframe, on top of which the other values come", "", "home")
-    assemble: Truth | None = doc(None, "Close loops before t = 0 (default); false: gaps are refused; in affine they stay",
-                                 "", True)
+    assemble: Truth | None = doc(
+        None, "Close loops before t = 0 (default); false: gaps are refused; in affine they stay", "", True
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -151,8 +162,13 @@ class UnsolvedSpec(_TrustSpec):
     action: Literal["auto", "warn", "fail"] = doc(
         "auto", "Exit code 4 where such steps of a world reach the share (auto), at any (fail), never (warn)", "", "fail"
     )
-    above: quantity("m/s", ge=0) = doc(0.0, "Residual below which a step that did not converge is not reported, where that "
-                                       "is more than the tolerance of the solver", "m/s", 1e-3)  # fmt: skip
+    above: quantity("m/s", ge=0) = doc(
+        0.0,
+        "Residual below which a step that did not converge is not reported, where that "
+        "is more than the tolerance of the solver",
+        "m/s",
+        1e-3,
+    )
     share: quantity("", gt=0, le=1) = doc(0.1, "Share of the steps of a world that makes it untrusted, with auto", "", 0.5)
 
 
@@ -160,8 +176,10 @@ class DriftSpec(_TrustSpec):
     """What a run does about an energy balance error; `on_drift: fail` for short."""
 
     action: Literal["auto", "warn", "fail"] = doc(
-        "auto", "Exit code 4 where a world gains energy, not in affine (auto), gains or loses it (fail), never (warn)", "",
-        "warn"
+        "auto",
+        "Exit code 4 where a world gains energy, not in affine (auto), gains or loses it (fail), never (warn)",
+        "",
+        "warn",
     )
     above: quantity("J", ge=0) = doc(0.0, "Drift of energy that passes", "J", 1e-3)
     share: quantity("", gt=0) = doc(0.1, "Share of the energy exchanged, above which a world is untrusted", "", 0.5)
@@ -190,8 +208,11 @@ class OutputSpec(SpecModel):
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
     quantities: tuple[Text, ...] | None = doc(
-        None, "What else frames hold, by name or pattern: drive_effort, drive_power, distance, contact, sensor; left out: "
-        "the drive_effort of joints with a drive or a motion", "", "[joint.arm_*.drive_effort]"
+        None,
+        "What else frames hold, by name or pattern: drive_effort, drive_power, distance, contact, sensor; left out: "
+        "the drive_effort of joints with a drive or a motion",
+        "",
+        "[joint.arm_*.drive_effort]",
     )
     select: SelectSpec | None = doc(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = doc("float64", "Precision in the file", "", "float32")

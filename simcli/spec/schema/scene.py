@@ -68,9 +68,11 @@ class MaximalSolver(_Correcting):
     type: Literal["maximal"] = doc(REQUIRED, "Kind of coordinates", "", "maximal")
     integrator: Literal["auto", "semi_implicit"] = doc("auto", _STEPPING, "", "semi_implicit")
     joint_direction: Literal["auto", "explicit", "implicit"] = doc(
-        "auto", "Joint forces along directions at the start of a step (explicit), or at its end (implicit), which damps and "
+        "auto",
+        "Joint forces along directions at the start of a step (explicit), or at its end (implicit), which damps and "
         "is stable with heavy loads on light bodies; auto: implicit where dt^2 times the weight of connected bodies would "
-        "turn one of them too far", "",
+        "turn one of them too far",
+        "",
         "implicit",
     )
 
@@ -118,8 +120,10 @@ Version = Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})
 
 
 # What an editor refuses: most signs. Which letters of other alphabets there are, regular expressions of JSON do not know.
-TITLE_PATTERN = r"^[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]" \
-                r"[^\u0000-\u002c\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]{0,99}$"  # fmt: skip
+TITLE_PATTERN = (
+    r"^[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]"
+    r"[^\u0000-\u002c\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]{0,99}$"
+)
 _MOST_OF_TITLE = 100  # characters
 _MOST_BYTES_OF_TITLE = 200  # in UTF-8: a file may have 255, of which a draft of it takes some
 
@@ -130,8 +134,12 @@ def _fits_title(character: str) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    return (0 < len(text) <= _MOST_OF_TITLE and len(text.encode(errors="replace")) <= _MOST_BYTES_OF_TITLE
-            and all(map(_fits_title, text)) and (text[0] == "_" or text[0].isalnum()))  # fmt: skip
+    return (
+        0 < len(text) <= _MOST_OF_TITLE
+        and len(text.encode(errors="replace")) <= _MOST_BYTES_OF_TITLE
+        and all(map(_fits_title, text))
+        and (text[0] == "_" or text[0].isalnum())
+    )
 
 
 def _title(value: object) -> object:

@@ -16,8 +16,11 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-_Types = Annotated[tuple[_Type, ...], BeforeValidator(_listed),
-                   WithJsonSchema({"anyOf": [_WORDS, {"type": "array", "items": _WORDS, "minItems": 1}]})]  # fmt: skip
+_Types = Annotated[
+    tuple[_Type, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_WORDS, {"type": "array", "items": _WORDS, "minItems": 1}]}),
+]
 _KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size", "reach")
 
 
@@ -29,10 +32,10 @@ class NoiseSpec(SpecModel):
     """How what a sensor shows differs from what is there; numbers are in the unit of what it gives."""
 
     sigma: _OfSensor = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
-    density: _ByRoot = doc(0.0, "White noise by its density: sigma is density / sqrt(time between samples)",
-                                      "of the sensor/sqrt(Hz)", 1e-3)  # fmt: skip
-    walk: _ByRoot = doc(0.0, "Bias that walks: standard deviation of its change in a second",
-                                   "of the sensor/sqrt(s)", 1e-4)  # fmt: skip
+    density: _ByRoot = doc(
+        0.0, "White noise by its density: sigma is density / sqrt(time between samples)", "of the sensor/sqrt(Hz)", 1e-3
+    )
+    walk: _ByRoot = doc(0.0, "Bias that walks: standard deviation of its change in a second", "of the sensor/sqrt(s)", 1e-4)
     quantum: _OfSensor = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
     rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second, held between; default: one per step", "Hz", 200)
     delay: Time = doc(0.0, "Age of what is shown, a whole multiple of dt", "s", 0.005)
@@ -47,8 +50,13 @@ class SensorSpec(SpecModel):
     """What is measured in one place; `sensor.NAME.TYPE` is a quantity for each type."""
 
     type: _Types = doc(REQUIRED, "What it gives; several for several quantities", "", "[gyro, accelerometer]", min_length=1)
-    at: Text | None = doc(None, "Frame as body/frame, point as body/point, or body; of force and torque the frame in which "
-                          "they are given, default: the anchor of the child", "", "crank/imu")  # fmt: skip
+    at: Text | None = doc(
+        None,
+        "Frame as body/frame, point as body/point, or body; of force and torque the frame in which "
+        "they are given, default: the anchor of the child",
+        "",
+        "crank/imu",
+    )
     relative_to: Text | None = doc(None, "Frame, point or body from which it is seen; default: the world", "", "base/camera")
     joint: Text | None = doc(None, "Joint of encoder, tachometer, force and torque", "", "elbow")
     body: Text | None = doc(None, "First body of a subtree; body whose contacts are summed", "", "torso")
@@ -56,8 +64,7 @@ class SensorSpec(SpecModel):
     radius: PositiveLength | None = doc(None, "touch: zone, a ball about the origin of the frame", "m", 0.02)
     reach: PositiveLength | None = doc(None, "range: beyond it nothing is seen; default: no end", "m", 5)
     noise: NoiseSpec | None = doc(None, "How what it shows differs from what is there", "", "{sigma: 0.01, rate: 200}")
-    size: vector("m") | None = doc(None, "touch: zone, a box in axes of the frame, full lengths", "m",
-                                   [0.1, 0.1, 0.02])  # fmt: skip
+    size: vector("m") | None = doc(None, "touch: zone, a box in axes of the frame, full lengths", "m", [0.1, 0.1, 0.02])
 
     @model_validator(mode="after")
     def _fit(self) -> "SensorSpec":

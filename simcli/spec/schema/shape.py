@@ -32,8 +32,9 @@ DEFAULT_LAYER = "default"  # of shapes that name none
 class Placed(SpecModel):
     """Something with a pose in a body, or in the world."""
 
-    pose: PlacedPoseSpec = doc(PlacedPoseSpec, "Pose in the body (or world) frame, or `in` a frame of it", "",
-                               "{xyz: [0.2, 0, 0]}")  # fmt: skip
+    pose: PlacedPoseSpec = doc(
+        PlacedPoseSpec, "Pose in the body (or world) frame, or `in` a frame of it", "", "{xyz: [0.2, 0, 0]}"
+    )
 
 
 class _Shape(Placed):
@@ -41,8 +42,9 @@ class _Shape(Placed):
     density: quantity("kg/m^3", gt=0) | None = doc(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
     collide: Truth = doc(True, "Whether the shape takes part in contact", "", False)
     layers: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it is in", "", "[robot]")
-    touches: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it touches; of two shapes one is enough "
-                                    "to say so", "", "[ground, robot]")  # fmt: skip
+    touches: tuple[Text, ...] = doc(
+        (DEFAULT_LAYER,), "Names of the layers that it touches; of two shapes one is enough to say so", "", "[ground, robot]"
+    )
     margin: quantity("m", ge=0) = doc(
         0.0, "How far from its surface contact acts; that of two shapes acts at the sum of theirs", "m", 1e-3
     )
@@ -176,20 +178,46 @@ class HeightfieldShape(_Shape):
         return self
 
 
-_SHAPES = (PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape, EllipsoidShape, MeshShape,
-           HeightfieldShape)  # fmt: skip
+_SHAPES = (
+    PlaneShape,
+    SphereShape,
+    BoxShape,
+    CapsuleShape,
+    CylinderShape,
+    ConeShape,
+    EllipsoidShape,
+    MeshShape,
+    HeightfieldShape,
+)
 ShapeSpec = Annotated[Union[_SHAPES], ByType(*_SHAPES)]  # noqa: UP007  (of a tuple)
 
 
 # sRGB. The colours that have their names from Okabe and Ito (2008), "Color Universal Design", are told apart by
 # people of all kinds of colour vision.
 COLOURS = {
-    "orange": "#e69f00", "sky": "#56b4e9", "green": "#009e73", "yellow": "#f0e442", "blue": "#0072b2",
-    "vermilion": "#d55e00", "purple": "#cc79a7", "black": "#000000",
-    "white": "#ffffff", "grey": "#8a8f98", "silver": "#c3c7ce", "charcoal": "#3a3f47", "red": "#c8342c",
-    "pink": "#e8a0b4", "brown": "#8a5a34", "sand": "#d9c7a3", "gold": "#c9a227", "teal": "#1b8a8f", "navy": "#22406e",
-    "steel": "#7d8b9b", "brass": "#b5974a", "copper": "#b06a44",
-}  # fmt: skip
+    "orange": "#e69f00",
+    "sky": "#56b4e9",
+    "green": "#009e73",
+    "yellow": "#f0e442",
+    "blue": "#0072b2",
+    "vermilion": "#d55e00",
+    "purple": "#cc79a7",
+    "black": "#000000",
+    "white": "#ffffff",
+    "grey": "#8a8f98",
+    "silver": "#c3c7ce",
+    "charcoal": "#3a3f47",
+    "red": "#c8342c",
+    "pink": "#e8a0b4",
+    "brown": "#8a5a34",
+    "sand": "#d9c7a3",
+    "gold": "#c9a227",
+    "teal": "#1b8a8f",
+    "navy": "#22406e",
+    "steel": "#7d8b9b",
+    "brass": "#b5974a",
+    "copper": "#b06a44",
+}
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
 _COLOUR_PATTERN = "^(#[0-9a-fA-F]{6}|" + "|".join(COLOURS) + r"|\$\{.*)$"
 
@@ -197,8 +225,11 @@ _COLOUR_PATTERN = "^(#[0-9a-fA-F]{6}|" + "|".join(COLOURS) + r"|\$\{.*)$"
 def _colour(value: str) -> str:
     if value in COLOURS or _HEX.match(value):
         return value
-    hint = "write #rrggbb in quotes, with six hexadecimal digits" if value.startswith("#") else (
-        did_you_mean(value.lower(), COLOURS, 'write "#rrggbb", or one of the colours'))  # fmt: skip
+    hint = (
+        "write #rrggbb in quotes, with six hexadecimal digits"
+        if value.startswith("#")
+        else (did_you_mean(value.lower(), COLOURS, 'write "#rrggbb", or one of the colours'))
+    )
     raise refuse("SC206", f"`{value[:40]}` is not a colour", hint)
 
 

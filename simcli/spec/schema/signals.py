@@ -72,8 +72,13 @@ class TableSignal(SpecModel):
     time: tuple[Time, ...] | None = doc(None, "Times, rising", "s", [0, 1, 2])
     value: tuple[AnyNumber, ...] | None = doc(None, "Values, one per time", "of the driven quantity", [0, 1, 0])
     file: Text | None = doc(None, "CSV file, relative to the scene", "", "x.csv")
-    column: Text | None = doc(None, 'Header of the values; "*": of each joint that takes the signal the column of its name; '
-                              "default: the second of two columns", "", "shoulder")  # fmt: skip
+    column: Text | None = doc(
+        None,
+        'Header of the values; "*": of each joint that takes the signal the column of its name; '
+        "default: the second of two columns",
+        "",
+        "shoulder",
+    )
     time_column: Text | None = doc(None, "Header of the times; default: the first column", "", "t")
     interpolate: Literal["linear", "cubic", "previous"] = doc(
         "linear", "Between the times; `cubic` is a spline with not-a-knot ends", "", "cubic"
@@ -142,7 +147,8 @@ class PidSignal(SpecModel):
     derivative_filter: Time = doc(0.0, "Time constant that the derivative is smoothed with", "s", 0.01)
     limits: Range | None = doc(None, "Lowest and highest output", "of the driven quantity", [-5, 5])
     anti_windup: Literal["clamp", "back_calculation"] = doc(
-        "clamp", "What holds the integral while the output is at a limit", "", "back_calculation")  # fmt: skip
+        "clamp", "What holds the integral while the output is at a limit", "", "back_calculation"
+    )
     tracking_time: PositiveTime | None = doc(None, "Time constant of back_calculation", "s", 0.1)
 
     @model_validator(mode="after")
@@ -192,12 +198,14 @@ class SignalSpec(SpecModel):
     ramp: RampSignal | None = doc(None, "A ramp", "", "{to: 1, end: 2}")
     chirp: ChirpSignal | None = doc(None, "A chirp", "", "{amplitude: 1, f0: 0.1, f1: 10, duration: 10}")
     table: TableSignal | None = doc(None, "A table", "", "{time: [0, 1], value: [0, 1]}")
-    expression: Formula | None = doc(None, "Arithmetic on quantities in braces, which is feedback", "of the driven quantity",
-                                     '"-20*{joint.pin.q}"')  # fmt: skip
+    expression: Formula | None = doc(
+        None, "Arithmetic on quantities in braces, which is feedback", "of the driven quantity", '"-20*{joint.pin.q}"'
+    )
     pid: PidSignal | None = doc(None, "A PID controller", "", '{input: "{joint.pin.q}", kp: 20, kd: 2}')
     filter: FilterSignal | None = doc(None, "A first-order lag", "", "{input: $u, time_constant: 0.05}")
-    rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second of feedback; default: one at each step", "Hz",
-                                                 "1 kHz")  # fmt: skip
+    rate: quantity("cycle/s", gt=0) | None = doc(
+        None, "Samples per second of feedback; default: one at each step", "Hz", "1 kHz"
+    )
     delay: Time = doc(0.0, "Time from a sample of feedback to its effect", "s", "2 ms")
     limits: Range | None = doc(None, "Lowest and highest value of feedback", "of the driven quantity", [-5, 5])
 

@@ -59,9 +59,12 @@ def _choice(value: object) -> object:
     if isinstance(value, dict) and value:
         for name, sets in value.items():
             if not isinstance(sets, dict):
-                raise refuse("SC203", f"`{name}` must be a mapping of paths to values, not {spell(sets)}",
-                             "as {soft: {params.k: 10}, stiff: {params.k: 100}}, or a list of values of one path",
-                             name)  # fmt: skip
+                raise refuse(
+                    "SC203",
+                    f"`{name}` must be a mapping of paths to values, not {spell(sets)}",
+                    "as {soft: {params.k: 10}, stiff: {params.k: 100}}, or a list of values of one path",
+                    name,
+                )
         return value
     if isinstance(value, list | dict):
         raise refuse("SC205", "a choice of nothing", "write at least one value")
@@ -85,20 +88,31 @@ class SweepSpec(SpecModel):
     """A sweep: the product of its scenes and choices, each with its batch of worlds."""
 
     sweep: Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})] = doc(
-        REQUIRED, "Version of the format", "", 1)
-    scene: Scenes = doc(REQUIRED, "Scene file, from the folder of this one; a list, or by name what stands in the table",
-                        "", "arm.yaml")  # fmt: skip
+        REQUIRED, "Version of the format", "", 1
+    )
+    scene: Scenes = doc(
+        REQUIRED, "Scene file, from the folder of this one; a list, or by name what stands in the table", "", "arm.yaml"
+    )
     set: dict[str, Any] = doc(dict, "Dotted path to value, in all cases", "", "{run.duration: 10 s}")
     choices: dict[str, _Choice] = doc(
-        dict, "Dotted path to a list of values, or a name to what each choice sets; their product is run", "",
-        "{solver.type: [generalized, maximal], spring: {soft: {params.k: 10}, stiff: {params.k: 100}}}")  # fmt: skip
-    exclude: tuple[Combination, ...] = doc((), "Combinations that are left out, as choice to value or list of values", "",
-                                           "[{solver.type: maximal, spring: stiff}]")  # fmt: skip
+        dict,
+        "Dotted path to a list of values, or a name to what each choice sets; their product is run",
+        "",
+        "{solver.type: [generalized, maximal], spring: {soft: {params.k: 10}, stiff: {params.k: 100}}}",
+    )
+    exclude: tuple[Combination, ...] = doc(
+        (),
+        "Combinations that are left out, as choice to value or list of values",
+        "",
+        "[{solver.type: maximal, spring: stiff}]",
+    )
     only: tuple[Combination, ...] = doc((), "Combinations that are run; the others are left out", "", "[{spring: soft}]")
-    vary: dict[str, Any] = doc(dict, "What differs between worlds, beside `batch.vary` of the scene", "",
-                               "{joints.pin.damping: {uniform: [0, 1]}}")  # fmt: skip
-    table: TableSpec | None = doc(None, "A row per world, in place of the scene's batch; from the folder of this file", "",
-                                  "samples.csv")  # fmt: skip
+    vary: dict[str, Any] = doc(
+        dict, "What differs between worlds, beside `batch.vary` of the scene", "", "{joints.pin.damping: {uniform: [0, 1]}}"
+    )
+    table: TableSpec | None = doc(
+        None, "A row per world, in place of the scene's batch; from the folder of this file", "", "samples.csv"
+    )
     worlds: count(gt=0, le=16_777_216) | None = doc(None, "Worlds per grid point, instead of the scene's", "", 1000)
     seed: count(ge=0) | None = doc(None, "Seed, instead of the scene's", "", 7)
     measure: dict[str, Any] = doc(dict, "Measures, beside those of the scene", "", "{peak: {max_abs: joint.pin.q}}")

@@ -96,8 +96,9 @@ def decoded_text(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         lines = split_lines(data[: error.start].decode("utf-8", "replace"))
-        raise CsvError(f"byte {error.start} is not UTF-8", "save the table as text in UTF-8", len(lines),
-                       len(lines[-1]) + 1) from None  # fmt: skip
+        raise CsvError(
+            f"byte {error.start} is not UTF-8", "save the table as text in UTF-8", len(lines), len(lines[-1]) + 1
+        ) from None
     if "\0" in text:
         lines = split_lines(text[: text.index("\0")])
         raise CsvError("a byte 0 is no text", "save the table as text in UTF-8", len(lines), len(lines[-1]) + 1)

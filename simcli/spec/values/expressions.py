@@ -63,8 +63,11 @@ class Arithmetic(NamedTuple):
     functions: Mapping[str, Callable[..., Any]]
 
 
-_NUMBERS = Arithmetic(float, {**OPERATORS, ast.Pow: for_all_worlds(math.pow)},
-                      {name: for_all_worlds(function) for name, (function, _, _) in FUNCTIONS.items()})  # fmt: skip
+_NUMBERS = Arithmetic(
+    float,
+    {**OPERATORS, ast.Pow: for_all_worlds(math.pow)},
+    {name: for_all_worlds(function) for name, (function, _, _) in FUNCTIONS.items()},
+)
 
 
 class ExpressionError(ValueError):

@@ -69,8 +69,9 @@ class JointUnits(UnitTexts):
         if not isinstance(joint, Scalar) or joint.value not in self.types:
             return node
         _, of = self.types[joint.value]
-        changes = {key: self.per_dof(node.items[key], dofs.units(role, of)) for key, role in _FORCE.items()
-                   if key in node.items}  # fmt: skip
+        changes = {
+            key: self.per_dof(node.items[key], dofs.units(role, of)) for key, role in _FORCE.items() if key in node.items
+        }
         return node.replaced(changes) if any(new is not node.items[key] for key, new in changes.items()) else node
 
     def joint(self, name: str, node: Node) -> Node:
@@ -180,8 +181,11 @@ class JointUnits(UnitTexts):
         """The listed articulations: title to places in `types`; what is no such list is left to the schema."""
         place_of = {name: place for place, name in enumerate(self.types)}
         groups = plain(node) if isinstance(node, TableNode) else {}
-        return {title: [place_of[name] for name in names if isinstance(name, str) and name in place_of]
-                for title, names in groups.items() if isinstance(names, list)}  # fmt: skip
+        return {
+            title: [place_of[name] for name in names if isinstance(name, str) and name in place_of]
+            for title, names in groups.items()
+            if isinstance(names, list)
+        }
 
     def shared(self, node: Node, layouts: Sequence[Sequence[str]]) -> Node:
         """A value of several joints, each with its units."""

@@ -82,9 +82,17 @@ class UnitTexts:
 
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
 # Of quantities, and of groups.
-_UNITS = {**{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
-          "position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
-         "force": "N", "count": ""}  # fmt: skip
+_UNITS = {
+    **{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
+    "position": "m",
+    "orientation": "",
+    "velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "energy": "J",
+    "distance": "m",
+    "force": "N",
+    "count": "",
+}
 
 _NOISE = {"sigma": "", "quantum": "", "density": "Hz", "walk": "s"}  # of a sensor: the unit by whose root each number is
 _ROOT = re.compile(r"\s*/\s*sqrt\s*\(\s*(Hz|s)\s*\)\s*\Z")
@@ -200,8 +208,11 @@ class QuantityUnits(UnitTexts):
             units, _ = self.units_named(node, f"{of}.{_text(node, of)}.{text}" if of else text)
         changes = {key: self.scalar(node.items[key], units) for key in ("above", "below", "within") if key in node.items}
         if "equals" in node.items:
-            of_each = units * len(node.items["equals"].items) if isinstance(node.items["equals"], Listing) and len(
-                units) == 1 else units  # fmt: skip
+            of_each = (
+                units * len(node.items["equals"].items)
+                if isinstance(node.items["equals"], Listing) and len(units) == 1
+                else units
+            )
             changes["equals"] = self.per_dof(node.items["equals"], of_each)
         return node.replaced(changes)
 

@@ -44,7 +44,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "J": (1.0, _J), "mJ": (1e-3, _J), "kJ": (1e3, _J), "W": (1.0, _W), "mW": (1e-3, _W), "kW": (1e3, _W),
     "g0": (9.80665, _ACC), "gee": (9.80665, _ACC),
     "%": (0.01, _NONE), "ppm": (1e-6, _NONE),
-}  # fmt: skip
+}
 
 # Names of dimensions for messages, by their exponents.
 _NAMES: dict[Dimension, str] = {
@@ -55,17 +55,17 @@ _NAMES: dict[Dimension, str] = {
     (0, 1, -2, 0, 0): "a stiffness", (0, 1, -1, 0, 0): "a damping", (2, 1, -2, -1, 0): "a rotational stiffness",
     (2, 1, -1, -1, 0): "a rotational damping", (-1, -1, 2, 1, 0): "a rotational compliance",
     (0, -1, 2, 0, 0): "a compliance", (0, 0, -2, 1, 0): "an angular acceleration",
-}  # fmt: skip
+}
 
 _SI_OF: dict[Dimension, str] = {
     _NONE: "1", _M: "m", _KG: "kg", _S: "s", _RAD: "rad", _CYCLE: "cycle", _HZ: "Hz", _RATE: "rad/s", _N: "N", _PA: "Pa",
     _J: "J", _W: "W", _ACC: "m/s^2",
-}  # fmt: skip
+}
 
 _WORDS = {
     "degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad", "meter": "m", "metre": "m", "meters": "m",
     "second": "s", "seconds": "s", "sec": "s", "gram": "g", "newton": "N", "kilogram": "kg", "hertz": "Hz",
-}  # fmt: skip
+}
 
 _NUMERIC = tuple("0123456789+-.")  # first characters of a text that was meant as a number
 _NUMBER = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(.*)\Z", re.DOTALL)

@@ -45,8 +45,15 @@ class ChunkResult:
     seconds: float
 
 
-def run_chunk(chunk: Chunk, folder: Path, threads: int | None, device: str, keep: str, time_limit: float | None,
-              watch: Watch = keep_going) -> ChunkResult | None:  # fmt: skip
+def run_chunk(
+    chunk: Chunk,
+    folder: Path,
+    threads: int | None,
+    device: str,
+    keep: str,
+    time_limit: float | None,
+    watch: Watch = keep_going,
+) -> ChunkResult | None:
     """Run a chunk.
 
     Args:
@@ -80,8 +87,9 @@ def run_chunk(chunk: Chunk, folder: Path, threads: int | None, device: str, keep
             if _recorded(chunk, (world,), (case,), again, threads, device, True, clock) is None:
                 return None
     digest = _digest(path)
-    return ChunkResult(f"{RESULTS}/{path.name}", digest, failed, outcome.n_steps * len(chunk.cases),
-                       time.perf_counter() - started)  # fmt: skip
+    return ChunkResult(
+        f"{RESULTS}/{path.name}", digest, failed, outcome.n_steps * len(chunk.cases), time.perf_counter() - started
+    )
 
 
 class _Clock:
@@ -105,8 +113,16 @@ class _Clock:
             raise SimulationError(f"time limit: takes longer than {self._limit:g} s per case")
 
 
-def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], path: Path, threads: int | None, device: str,
-              with_frames: bool, clock: _Clock) -> Outcome | None:  # fmt: skip
+def _recorded(
+    chunk: Chunk,
+    worlds: tuple[int, ...],
+    cases: tuple[str, ...],
+    path: Path,
+    threads: int | None,
+    device: str,
+    with_frames: bool,
+    clock: _Clock,
+) -> Outcome | None:
     """Run worlds of a chunk into a file; None if it was stopped as asked, and nothing is there."""
     from simcli.records.drafts import sync
     from simcli.records.reading.sweep_cases import write_cases
@@ -114,8 +130,20 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
     with _draft(path) as draft:
         try:
             sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
-            job = prepare(Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
-                                  checkpoint_every=_NEVER, argv=("simcli", "sweep")))  # fmt: skip
+            job = prepare(
+                Request(
+                    chunk.scene,
+                    draft,
+                    sets,
+                    device,
+                    threads,
+                    worlds,
+                    tries_all=True,
+                    force=True,
+                    checkpoint_every=_NEVER,
+                    argv=("simcli", "sweep"),
+                )
+            )
         finally:  # of a scene that has changed neither the numbers nor the faults count
             _check_names(chunk, worlds, cases, device)
         outcome = execute(job, clock)

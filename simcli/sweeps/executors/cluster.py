@@ -129,14 +129,22 @@ class Cluster:
         try:
             self._client: Client | None = self._connect()
         except (OSError, ValueError) as error:
-            raise DeviceError(f"{address}: no cluster there: {_brief(error)}; `dask scheduler` starts one, and "
-                              "`dask worker ADDRESS` its workers") from error  # fmt: skip
+            raise DeviceError(
+                f"{address}: no cluster there: {_brief(error)}; `dask scheduler` starts one, and "
+                "`dask worker ADDRESS` its workers"
+            ) from error
         self._look()
 
     def _connect(self) -> "Client":
         where = {"scheduler_file" if is_scheduler_file(self._address) else "address": self._address}
-        return self._distributed.Client(**where, timeout=CONNECT_S, set_as_default=False, serializers=["dask", "pickle"],
-                                        deserializers=["dask", "msgpack"], name="simcli-sweep")  # fmt: skip
+        return self._distributed.Client(
+            **where,
+            timeout=CONNECT_S,
+            set_as_default=False,
+            serializers=["dask", "pickle"],
+            deserializers=["dask", "msgpack"],
+            name="simcli-sweep",
+        )
 
     @property
     def slots(self) -> int:
@@ -162,8 +170,10 @@ class Cluster:
             self._workers = {one: n for one, n in threads.items() if self._known.get(one) == own_version()}
             if threads and not self._workers:
                 others = "; ".join(f"{one} has {self._known.get(one, 'not answered')}" for one in sorted(threads)[:3])
-                raise DeviceError(f"{self._address}: no worker has {own_version()}, as this machine has: {others}. Install "
-                                  "the same simcli there, and start the workers anew")  # fmt: skip
+                raise DeviceError(
+                    f"{self._address}: no worker has {own_version()}, as this machine has: {others}. Install "
+                    "the same simcli there, and start the workers anew"
+                )
             self._resubmit_stranded()
         self._count_misses(not self._workers, "has no workers")
 
@@ -181,8 +191,9 @@ class Cluster:
         if self._missed_since is None:
             self._missed_since = now
         if now - self._missed_since >= self._patience:
-            raise WorkersGoneError(f"{self._address}: {what} since {self._patience:g} s; what was done is in the ledger: "
-                                   "start the cluster anew")  # fmt: skip
+            raise WorkersGoneError(
+                f"{self._address}: {what} since {self._patience:g} s; what was done is in the ledger: start the cluster anew"
+            )
 
     def start(self, chunk: Chunk) -> None:
         """Hand a chunk to the scheduler."""
@@ -201,8 +212,14 @@ class Cluster:
         try:
             files = None if self._bundles is None else self._bundles.of(chunk)
             task = (task_text(chunk, work), files, own_version())
-            future = self._client.submit(run_on_worker, *task, key=f"simcli-{chunk.id}-{secrets.token_hex(4)}",
-                                         workers=sorted(limits) or None, pure=False, retries=0)  # fmt: skip
+            future = self._client.submit(
+                run_on_worker,
+                *task,
+                key=f"simcli-{chunk.id}-{secrets.token_hex(4)}",
+                workers=sorted(limits) or None,
+                pure=False,
+                retries=0,
+            )
         except (OSError, RuntimeError):  # the connection has just gone: `reports` will see so
             return
         self._futures[chunk.id], self._limits[chunk.id] = future, limits
@@ -290,8 +307,10 @@ class Cluster:
             end = time.monotonic() + SEEN_S
             while not target.is_file():
                 if time.monotonic() > end:
-                    raise OSError("the worker has written it where this machine does not see it; share the folder with the "
-                                  "workers, or give --fetch")  # fmt: skip
+                    raise OSError(
+                        "the worker has written it where this machine does not see it; share the folder with the "
+                        "workers, or give --fetch"
+                    )
                 time.sleep(0.1)
                 os.listdir(target.parent) if target.parent.is_dir() else None  # makes a network file system look again
         except OSError as error:

@@ -63,8 +63,11 @@ def _unseen(task: str) -> dict[str, Any] | None:
     chunk, work = task_of(task)
     for path in (chunk.scene, work.folder / FOLDER):
         if not path.exists():
-            return {"ending": Ending.OUTPUT.value, "reason": f"{path}: a worker on {socket.gethostname()} does not see it; "
-                    "share the folder with the workers, or give --fetch"}  # fmt: skip
+            return {
+                "ending": Ending.OUTPUT.value,
+                "reason": f"{path}: a worker on {socket.gethostname()} does not see it; "
+                "share the folder with the workers, or give --fetch",
+            }
     return None
 
 
@@ -124,8 +127,13 @@ def _wanted() -> Callable[[], bool]:
 
 
 def _plain(report: Report) -> dict[str, Any]:
-    return {"ending": report.ending.value, "result": report.result, "reason": report.reason, "worker": report.worker,
-            "host": socket.gethostname()}  # fmt: skip
+    return {
+        "ending": report.ending.value,
+        "result": report.result,
+        "reason": report.reason,
+        "worker": report.worker,
+        "host": socket.gethostname(),
+    }
 
 
 def answer(plain: dict[str, Any], *parts: bytes) -> bytes:

@@ -133,8 +133,12 @@ _WRITER_LOST = "the process that writes its result was killed (kill -9, or the s
 def task_text(chunk: Chunk, work: Work) -> str:
     """A chunk and what it has in common with all others, as a line of JSON."""
     sets = [list(one) if isinstance(one, Override) else one for one in chunk.sets]
-    return json.dumps({"chunk": {**vars(chunk), "scene": os.path.abspath(chunk.scene), "sets": sets},
-                       "work": {**asdict(work), "folder": os.path.abspath(work.folder)}})  # fmt: skip
+    return json.dumps(
+        {
+            "chunk": {**vars(chunk), "scene": os.path.abspath(chunk.scene), "sets": sets},
+            "work": {**asdict(work), "folder": os.path.abspath(work.folder)},
+        }
+    )
 
 
 def task_of(text: str) -> tuple[Chunk, Work]:
@@ -142,8 +146,10 @@ def task_of(text: str) -> tuple[Chunk, Work]:
     plain = json.loads(text)
     chunk, work = plain["chunk"], plain["work"]
     sets = tuple(one if isinstance(one, str) else Override(*one) for one in chunk["sets"])
-    return (Chunk(chunk["id"], Path(chunk["scene"]), sets, tuple(chunk["worlds"]), tuple(chunk["cases"])),
-            Work(**{**work, "folder": Path(work["folder"])}))  # fmt: skip
+    return (
+        Chunk(chunk["id"], Path(chunk["scene"]), sets, tuple(chunk["worlds"]), tuple(chunk["cases"])),
+        Work(**{**work, "folder": Path(work["folder"])}),
+    )
 
 
 def run_task(chunk: Chunk, work: Work, watch: Callable[..., bool]) -> dict[str, Any]:
@@ -169,8 +175,13 @@ def run_task(chunk: Chunk, work: Work, watch: Callable[..., bool]) -> dict[str, 
     if found is None:
         return {"ending": Ending.STOPPED.value, "reason": "stopped as asked"}
     file = os.path.relpath(found.file, work.folder) if os.path.isabs(found.file) else str(found.file)
-    result = {"file": file, "digest": found.digest, "failed": dict(found.failed), "n_steps": int(found.n_steps),
-              "seconds": float(found.seconds)}  # fmt: skip
+    result = {
+        "file": file,
+        "digest": found.digest,
+        "failed": dict(found.failed),
+        "n_steps": int(found.n_steps),
+        "seconds": float(found.seconds),
+    }
     return {"ending": Ending.DONE.value, "result": result}
 
 
@@ -205,5 +216,10 @@ def checked_result(found: Any, cases: tuple[str, ...]) -> dict[str, Any]:
     failed = {case: str(reason)[:MOST_OF_REASON] for case, reason in found["failed"].items()}
     if not failed.keys() <= set(cases):
         raise ValueError("the worker's answer names cases that it did not have")
-    return {"file": file, "digest": digest, "failed": failed, "n_steps": int(found["n_steps"]),
-            "seconds": float(found["seconds"])}  # fmt: skip
+    return {
+        "file": file,
+        "digest": digest,
+        "failed": failed,
+        "n_steps": int(found["n_steps"]),
+        "seconds": float(found["seconds"]),
+    }

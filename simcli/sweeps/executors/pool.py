@@ -39,8 +39,9 @@ class WorkerProcess:
         command, environment = own_process("simcli.sweeps.executors.worker", str(write), str(parent))
         try:
             with signals_kept_from_children():
-                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(write,), bufsize=0,
-                                                 stdout=subprocess.DEVNULL, env=environment)  # fmt: skip
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, pass_fds=(write,), bufsize=0, stdout=subprocess.DEVNULL, env=environment
+                )
         except OSError as error:
             os.close(self.answers)
             raise OutputError(f"cannot start a process: {error.strerror or error}") from error

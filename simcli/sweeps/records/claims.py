@@ -90,8 +90,14 @@ class Claims:
         patience, clock: see `Hearts`.
     """
 
-    def __init__(self, folder: Path, owner: Identity, period: float = PERIOD_S, patience: float = _PATIENCE_S,
-                 clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        folder: Path,
+        owner: Identity,
+        period: float = PERIOD_S,
+        patience: float = _PATIENCE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self._folder = folder / CLAIMS_FOLDER
         self._owner = owner
         self._period = period
@@ -240,5 +246,8 @@ def read_claim(path: Path) -> Claim | None:
         plain = {}
     known = plain if isinstance(plain, dict) else {}
     cases = known.get("cases")
-    return Claim(path.name.strip(".").partition(CLAIM)[0], identity_of(known.get("owner")),
-                 frozenset(map(str, cases if isinstance(cases, list) else ())))  # fmt: skip
+    return Claim(
+        path.name.strip(".").partition(CLAIM)[0],
+        identity_of(known.get("owner")),
+        frozenset(map(str, cases if isinstance(cases, list) else ())),
+    )

@@ -74,8 +74,13 @@ def cost_of(spec: "SceneSpec", model: "Model") -> Cost:
     channels = frozenset(spec.output.channels)
     rate = BODY_STEPS[spec.solver.type] * (CONTACT_PART if model.contacts is not None else 1.0)
     seconds = max(model.n_bodies, 1) * (BUILDING * bool(model.param_name) + schedule.n_steps / rate)
-    return Cost(schedule.n_steps, seconds, per_world("memory_bytes", schedule, channels),
-                per_world("file_bytes", bare, frozenset()), per_world("file_bytes", schedule, channels))  # fmt: skip
+    return Cost(
+        schedule.n_steps,
+        seconds,
+        per_world("memory_bytes", schedule, channels),
+        per_world("file_bytes", bare, frozenset()),
+        per_world("file_bytes", schedule, channels),
+    )
 
 
 def cases_at_once(cost: Cost, n_cases: int, most: int | None) -> int:
@@ -86,6 +91,7 @@ def cases_at_once(cost: Cost, n_cases: int, most: int | None) -> int:
         n_cases: of the structure.
         most: that the sweep allows; None if it does not say.
     """
+
     def within(seconds: float) -> int:
         return max(int(seconds / cost.seconds), 1)
 
@@ -193,8 +199,9 @@ class Plan:
             if len(missing) == len(chunk.cases):
                 left.append(chunk)
             elif missing:
-                left.append(_chunk(chunk.scene, chunk.sets, [chunk.worlds[k] for k in missing],
-                                   [chunk.cases[k] for k in missing]))  # fmt: skip
+                left.append(
+                    _chunk(chunk.scene, chunk.sets, [chunk.worlds[k] for k in missing], [chunk.cases[k] for k in missing])
+                )
         return tuple(left)
 
 
@@ -213,9 +220,16 @@ def chunks_of(batches: Sequence[Batch], cases: Sequence[Case]) -> Iterator[Chunk
         first = end
 
 
-def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "auto", keep: str | None = None,
-            time_limit: float | None = None, max_worlds: int | None = None,
-            choices: dict[str, object] | None = None) -> Plan:  # fmt: skip
+def plan_of(
+    path: Path,
+    sets: Sequence[Override | str] = (),
+    *,
+    device: str = "auto",
+    keep: str | None = None,
+    time_limit: float | None = None,
+    max_worlds: int | None = None,
+    choices: dict[str, object] | None = None,
+) -> Plan:
     """Plan a sweep file, or a sweep of the batch of a scene.
 
     Args:
@@ -251,8 +265,7 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
         found, columns = _cases(one, arch)
         most = max_worlds or sweep.spec.max_worlds
         cost = cost_of(one.spec, one.model)
-        batches.append(Batch(one.structure.scene, laid, len(found),
-                             cases_at_once(cost, len(found), most), cost))  # fmt: skip
+        batches.append(Batch(one.structure.scene, laid, len(found), cases_at_once(cost, len(found), most), cost))
         cases += found
         units |= columns
         sources |= dict.fromkeys((str(one.structure.scene.parent / name), text) for name, text in one.document.sources)
@@ -261,9 +274,17 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
     _refuse_twice(cases)
     limit = sweep.spec.time_limit if time_limit is None else time_limit
     own = () if len(sweep.document.sources) == 0 else tuple((str(path), text) for _, text in sweep.document.sources[:1])
-    return Plan(tuple(cases), tuple(chunks_of(batches, cases)), keep or sweep.spec.keep, limit, arch,
-                digest_of(case.id for case in cases), tuple(dict.fromkeys((*own, *sources))), tuple(batches),
-                tuple(units.items()))  # fmt: skip
+    return Plan(
+        tuple(cases),
+        tuple(chunks_of(batches, cases)),
+        keep or sweep.spec.keep,
+        limit,
+        arch,
+        digest_of(case.id for case in cases),
+        tuple(dict.fromkeys((*own, *sources))),
+        tuple(batches),
+        tuple(units.items()),
+    )
 
 
 def _refuse_two_tables(sweep: "Sweep", sets: Sequence[Override | str]) -> None:
@@ -300,8 +321,10 @@ def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
             raise UsageError(f"`{name}` is a choice of the sweep and varied in the batch, too: keep one of them")
     worlds = range(n_worlds(one.spec)) if one.document.worlds is None else one.document.worlds
     ids = case_ids(one.document, one.spec, device, worlds)
-    cases = [Case(name, (*choices.items(), *zip(names, values[world].tolist(), strict=True)), world)
-             for name, world in zip(ids, worlds, strict=True)]  # fmt: skip
+    cases = [
+        Case(name, (*choices.items(), *zip(names, values[world].tolist(), strict=True)), world)
+        for name, world in zip(ids, worlds, strict=True)
+    ]
     numbers = [*names, *(name for name, value in choices.items() if isinstance(value, int | float) and "." in name)]
     return cases, {name: unit for name in numbers if (unit := param_unit(one.document, one.spec, name.partition("[")[0]))}
 
@@ -326,5 +349,7 @@ def _refuse_twice(cases: Sequence[Case]) -> None:
         other = seen.setdefault(case.id, case)
         if other is not case:
             words = [", ".join(f"{name} = {value}" for name, value in one.labels) or "no choice" for one in (other, case)]
-            raise UsageError(f"two cases of the sweep are the same: ({words[0]}) and ({words[1]}), so that one would be run "
-                             "twice: remove one of the values, or a choice that has no effect")  # fmt: skip
+            raise UsageError(
+                f"two cases of the sweep are the same: ({words[0]}) and ({words[1]}), so that one would be run "
+                "twice: remove one of the values, or a choice that has no effect"
+            )

@@ -40,9 +40,18 @@ def write_plan(plan: Plan, folder: Path) -> None:
         names = [name for name, _ in cases[0].labels]
         columns = list(zip(*((value for _, value in case.labels) for case in cases), strict=True))
         sets = [list(one) if isinstance(one, Override) else one for one in batch.sets]
-        batches.append({"scene": str(batch.scene), "sets": sets, "size": batch.size, "cost": asdict(batch.cost),
-                        "labels": names, "values": columns, "worlds": [case.world for case in cases],
-                        "cases": "".join(case.id for case in cases)})  # fmt: skip
+        batches.append(
+            {
+                "scene": str(batch.scene),
+                "sets": sets,
+                "size": batch.size,
+                "cost": asdict(batch.cost),
+                "labels": names,
+                "values": columns,
+                "worlds": [case.world for case in cases],
+                "cases": "".join(case.id for case in cases),
+            }
+        )
         first += batch.n_cases
     same = {name: getattr(plan, name) for name in ("digest", "keep", "time_limit", "device", "units", "sources")}
     facts = {"format": _FORMAT, **same, "batches": batches}
@@ -65,8 +74,9 @@ def read_plan(folder: Path) -> Plan:
             raise ValueError(f"it unpacks to more than {_MOST_BYTES} bytes")
         return _plan(json.loads(text))
     except FileNotFoundError:
-        raise FileError(f"{folder}: is no folder of a sweep: it has no {NAME}; `simcli sweep run SCENE -o DIR` makes one"
-                        ) from None  # fmt: skip
+        raise FileError(
+            f"{folder}: is no folder of a sweep: it has no {NAME}; `simcli sweep run SCENE -o DIR` makes one"
+        ) from None
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path}: is damaged ({error}); the command that began the sweep writes it again") from error
 
@@ -80,14 +90,25 @@ def _plan(facts: dict[str, Any]) -> Plan:
         text = one["cases"]
         ids = [text[at : at + _DIGITS] for at in range(0, len(text), _DIGITS)]
         rows = list(zip(*one["values"], strict=True)) if one["values"] else [()] * len(ids)
-        cases += [Case(name, tuple(zip(one["labels"], row, strict=True)), world)
-                  for name, row, world in zip(ids, rows, one["worlds"], strict=True)]  # fmt: skip
+        cases += [
+            Case(name, tuple(zip(one["labels"], row, strict=True)), world)
+            for name, row, world in zip(ids, rows, one["worlds"], strict=True)
+        ]
         sets = tuple(text if isinstance(text, str) else Override(*text) for text in one["sets"])
         batches.append(Batch(Path(one["scene"]), sets, len(ids), int(one["size"]), Cost(**one["cost"])))
     sources = tuple((str(name), str(text)) for name, text in facts["sources"])
     units = tuple((str(name), str(unit)) for name, unit in facts["units"])
-    return Plan(tuple(cases), tuple(chunks_of(batches, cases)), facts["keep"], facts["time_limit"], facts["device"],
-                facts["digest"], sources, tuple(batches), units)  # fmt: skip
+    return Plan(
+        tuple(cases),
+        tuple(chunks_of(batches, cases)),
+        facts["keep"],
+        facts["time_limit"],
+        facts["device"],
+        facts["digest"],
+        sources,
+        tuple(batches),
+        units,
+    )
 
 
 class Shard(NamedTuple):
@@ -172,5 +193,12 @@ def forecast(plan: Plan, done: Container[str] = ()) -> Forecast:
         n_steps += left * batch.cost.n_steps
         n_bytes += left * (batch.cost.kept if plan.keep == "all" else batch.cost.stored)
         seconds += left * batch.cost.seconds
-    return Forecast(len(plan.cases), n_left, len(plan.batches), len(chunks), n_steps,
-                    round(n_bytes) + FILE_OVERHEAD * len(chunks), seconds / 3600)  # fmt: skip
+    return Forecast(
+        len(plan.cases),
+        n_left,
+        len(plan.batches),
+        len(chunks),
+        n_steps,
+        round(n_bytes) + FILE_OVERHEAD * len(chunks),
+        seconds / 3600,
+    )

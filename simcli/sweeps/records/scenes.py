@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simcli.model.tables.model import Model
     from simcli.spec import Document, SceneSpec
 
+
 @dataclass(frozen=True)
 class Understood:
     """One structure of a sweep.

@@ -294,5 +294,12 @@ def _attempt(writer: str, facts: dict[str, Any]) -> tuple[str, str, int]:
     return writer, facts["chunk"], int(facts["attempt"])
 
 
-_TAKE = {LedgerEvent.PLANNED: _planned, LedgerEvent.STARTED: _started, LedgerEvent.DONE: _done, LedgerEvent.FAILED: _failed,
-         LedgerEvent.GIVEN_UP: _given_up, LedgerEvent.ABANDONED: _abandoned, LedgerEvent.ENDED: _driver_ended}  # fmt: skip
+_TAKE = {
+    LedgerEvent.PLANNED: _planned,
+    LedgerEvent.STARTED: _started,
+    LedgerEvent.DONE: _done,
+    LedgerEvent.FAILED: _failed,
+    LedgerEvent.GIVEN_UP: _given_up,
+    LedgerEvent.ABANDONED: _abandoned,
+    LedgerEvent.ENDED: _driver_ended,
+}

@@ -93,5 +93,7 @@ def tables_of_run(run: Trajectory, world: int = 0) -> DrawingTables:
 def _of_world(arrays: dict[str, _Array], world: int) -> dict[str, _Array]:
     """One world of the tables that have a world axis."""
     varied = {column.name for column in COLUMNS if column.axes[0] == "W|1"}
-    return {name: array[world if len(array) > 1 else 0] if name in varied and len(array) else array
-            for name, array in arrays.items()}  # fmt: skip
+    return {
+        name: array[world if len(array) > 1 else 0] if name in varied and len(array) else array
+        for name, array in arrays.items()
+    }

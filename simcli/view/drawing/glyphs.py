@@ -114,8 +114,16 @@ def _bar(a: _Array, b: _Array, unit: float, look: dict) -> Item:
     radius = min(BAR * unit, 0.15 * length)
     bar = (length, radius, BAR_TIP * radius)
     vertices, triangles = tapered(*bar)
-    return Item(kind="mesh", size=(), position=_tuple(a), orientation=along((b - a) / length), vertices=vertices,
-                triangles=triangles, bar=bar, **look)  # fmt: skip
+    return Item(
+        kind="mesh",
+        size=(),
+        position=_tuple(a),
+        orientation=along((b - a) / length),
+        vertices=vertices,
+        triangles=triangles,
+        bar=bar,
+        **look,
+    )
 
 
 def tapered(length: float, first: float, last: float) -> tuple[_Array, _Array]:
@@ -140,11 +148,15 @@ def tapered(length: float, first: float, last: float) -> tuple[_Array, _Array]:
     triangles = []
     for k in range(len(rings) - 1):
         low, high = k * _SIDES, (k + 1) * _SIDES
-        triangles += [np.stack((low + here, low + following, high + following), axis=-1),
-                      np.stack((low + here, high + following, high + here), axis=-1)]  # fmt: skip
+        triangles += [
+            np.stack((low + here, low + following, high + following), axis=-1),
+            np.stack((low + here, high + following, high + here), axis=-1),
+        ]
     top, n = (len(rings) - 1) * _SIDES, len(body)
-    triangles += [np.stack((np.full(_SIDES, n), following, here), axis=-1),
-                  np.stack((np.full(_SIDES, n + 1), top + here, top + following), axis=-1)]  # fmt: skip
+    triangles += [
+        np.stack((np.full(_SIDES, n), following, here), axis=-1),
+        np.stack((np.full(_SIDES, n + 1), top + here, top + following), axis=-1),
+    ]
     return vertices, np.concatenate(triangles)
 
 
@@ -189,17 +201,32 @@ def _edges(tables: DrawingTables, b: int) -> tuple[_Array, _Array]:
 
 def masses(tables: DrawingTables, unit: float) -> list[Item]:
     """Centres of mass."""
-    return [Item(name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, items.MASS, layer="mass",
-                 shown=False) for b, name in enumerate(tables.names("body"))]  # fmt: skip
+    return [
+        Item(
+            name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, items.MASS, layer="mass", shown=False
+        )
+        for b, name in enumerate(tables.names("body"))
+    ]
 
 
 def frames(tables: DrawingTables, unit: float) -> list[Item]:
     """The axes of the world and of the body frames."""
     length, radius = FRAME[0] * unit, FRAME[1] * unit
-    return [Item(name, b, "cylinder", (radius, length), _tuple(0.5 * length * axis), along(axis), colour, layer="frame",
-                 shown=False)
-            for b, name in enumerate(("world", *tables.names("body")), start=WORLD)
-            for axis, colour in zip(np.eye(3), items.AXIS_COLOURS, strict=True)]  # fmt: skip
+    return [
+        Item(
+            name,
+            b,
+            "cylinder",
+            (radius, length),
+            _tuple(0.5 * length * axis),
+            along(axis),
+            colour,
+            layer="frame",
+            shown=False,
+        )
+        for b, name in enumerate(("world", *tables.names("body")), start=WORLD)
+        for axis, colour in zip(np.eye(3), items.AXIS_COLOURS, strict=True)
+    ]
 
 
 def along(axis: _Array) -> tuple[float, ...]:

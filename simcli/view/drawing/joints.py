@@ -39,13 +39,31 @@ def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool)
         """An item on the parent's or the child's anchor, along an axis of the parent's anchor frame."""
         anchor, body = (joint.X_c, joint.child) if is_child else (joint.X_p, joint.parent)
         pose = rot.pose_compose(anchor, np.array((*(shift * axis), *along(axis))))
-        return Item(joint.name, body, kind, size, tuple(pose[:3].tolist()), tuple(pose[3:].tolist()), paint,
-                    layer="joint", shown=shown)  # fmt: skip
+        return Item(
+            joint.name,
+            body,
+            kind,
+            size,
+            tuple(pose[:3].tolist()),
+            tuple(pose[3:].tolist()),
+            paint,
+            layer="joint",
+            shown=shown,
+        )
 
     if joint.kind in _BALLS or not len(joint.linear) + len(joint.angular):
         anchor = joint.X_p
-        yield Item(joint.name, joint.parent, "sphere", (1.25 * r,), tuple(anchor[:3].tolist()), UPRIGHT, items.METAL,
-                   layer="joint", shown=shown)  # fmt: skip
+        yield Item(
+            joint.name,
+            joint.parent,
+            "sphere",
+            (1.25 * r,),
+            tuple(anchor[:3].tolist()),
+            UPRIGHT,
+            items.METAL,
+            layer="joint",
+            shown=shown,
+        )
         return
     slides = len(joint.linear) > 0
     for k, axis in enumerate(joint.linear[:2]):

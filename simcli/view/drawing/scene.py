@@ -52,8 +52,11 @@ def _drawing(spec: SceneSpec, tables: DrawingTables, folder: Path, unit: float) 
     items += [item for item in masses(tables, unit) if item.body not in hidden]
     items += [item for item in frames(tables, unit) if item.body not in hidden]
     look = spec.look
-    points = tuple((name, int(body), tuple(place.tolist())) for name, body, place in zip(
-        tables.names("point"), tables["point_body"], tables["point_position"], strict=True) if body >= 0)  # fmt: skip
+    points = tuple(
+        (name, int(body), tuple(place.tolist()))
+        for name, body, place in zip(tables.names("point"), tables["point_body"], tables["point_position"], strict=True)
+        if body >= 0
+    )
     return Drawing(
         items=tuple(items),
         strands=tuple(strands(tables, unit)),

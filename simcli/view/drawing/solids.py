@@ -32,8 +32,11 @@ def solids(spec: SceneSpec, tables: DrawingTables, folder: Path, notes: list[str
     for body, look in looks.items():
         if not look.hidden:
             owner = names[body] if body != WORLD else "world"
-            items += [item for key, shape in look.shapes.items()
-                      for item in _seen(f"{owner}/{key}", body, shape, look, folder, notes)]  # fmt: skip
+            items += [
+                item
+                for key, shape in look.shapes.items()
+                for item in _seen(f"{owner}/{key}", body, shape, look, folder, notes)
+            ]
     return items
 
 
@@ -42,8 +45,9 @@ def colour_of_shape(look: BodyLookSpec, body: int) -> Colour:
     return rgb(look.colour) if look.colour else of_body(body)
 
 
-def _shape(spec: SceneSpec, tables: DrawingTables, s: int, looks: dict[int, BodyLookSpec], folder: Path,
-           notes: list[str]) -> list:  # fmt: skip
+def _shape(
+    spec: SceneSpec, tables: DrawingTables, s: int, looks: dict[int, BodyLookSpec], folder: Path, notes: list[str]
+) -> list:
     """The item of shape s of the tables; none if it is hidden or cannot be drawn."""
     body, name = int(tables["shape_body"][s]), tables.names("shape")[s]
     look = looks.get(body)
@@ -139,8 +143,13 @@ def _profile(item: Item) -> list[tuple[tuple[float, float], tuple[float, float]]
     if item.kind == "cone":
         slope = np.array([2.0 * half, radius]) / np.hypot(2.0 * half, radius)
         return [*below, ((radius, -half), tuple(slope)), ((0.0, half), tuple(slope))]
-    return [*below, ((radius, -half), (1.0, 0.0)), ((radius, half), (1.0, 0.0)),
-            ((radius, half), (0.0, 1.0)), ((0.0, half), (0.0, 1.0))]  # fmt: skip
+    return [
+        *below,
+        ((radius, -half), (1.0, 0.0)),
+        ((radius, half), (1.0, 0.0)),
+        ((radius, half), (0.0, 1.0)),
+        ((0.0, half), (0.0, 1.0)),
+    ]
 
 
 def _arc(radius: float, middle: float, first: float, last: float) -> list:
@@ -155,8 +164,9 @@ def _turned(place: Array, turn: Array) -> tuple[Array, Array, Array]:
     rim = np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     def spread(half: Array) -> Array:
-        return np.concatenate([half[:, None, :1] * rim, np.broadcast_to(half[:, None, 1:], (len(half), AROUND, 1))],
-                              axis=2).reshape(-1, 3)  # fmt: skip
+        return np.concatenate(
+            [half[:, None, :1] * rim, np.broadcast_to(half[:, None, 1:], (len(half), AROUND, 1))], axis=2
+        ).reshape(-1, 3)
 
     k, at = np.meshgrid(np.arange(len(place) - 1), np.arange(AROUND), indexing="ij")
     after = (at + 1) % AROUND

@@ -88,8 +88,9 @@ class Content:
         if run is None or not run.is_stretched or not run.n_frames:
             return False
         few = slice(self.frames.start, self.frames.stop, max(self.frames.step or 1, run.n_frames // GLANCES))
-        return any(np.nanmax(np.abs(strain(poses)), initial=0.0) >= SEEN_STRETCH for _,
-                   poses in self.subject.motion(few).blocks())  # fmt: skip
+        return any(
+            np.nanmax(np.abs(strain(poses)), initial=0.0) >= SEEN_STRETCH for _, poses in self.subject.motion(few).blocks()
+        )
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""
@@ -107,8 +108,12 @@ class Content:
         if stretch is not None:
             packed = np.concatenate((packed, unpack_stretch(*stretch)), axis=-1)
         self.error = max(self.error, error(poses, packed, self.reach))
-        made = {"time": _encoded(time, "f8"), "range": _encoded(ranges, "f4"), "poses": _encoded(words, "u2"),
-                "valid": _encoded(goes_on, "u1")}  # fmt: skip
+        made = {
+            "time": _encoded(time, "f8"),
+            "range": _encoded(ranges, "f4"),
+            "poses": _encoded(words, "u2"),
+            "valid": _encoded(goes_on, "u1"),
+        }
         if stretch is not None:
             made["strain"], made["stretch"] = _encoded(stretch[0], "f4"), _encoded(stretch[1], "i2")
         if self.subject.run is not None:
@@ -161,29 +166,49 @@ class Content:
         low, high = self.extent.box()
         auto = camera_of(low, high, drawings[0])
         return {
-            "title": spec.name or subject.path.stem, "description": spec.description, "live": live,
-            "bodies": list(drawings[0].bodies), "worlds": self._worlds(kinds),
-            "drawings": [_drawing(one_of[key], meshes) for key in kinds], "meshes": meshes.rows,
-            "background": drawings[0].background, "grid": drawings[0].grid, "up": drawings[0].up,
-            "unit": drawings[0].unit, "reach": self.reach.tolist(), "bounds": [low.tolist(), high.tolist()],
-            "cameras": {name: _camera(one) for name, one in drawings[0].cameras.items()}, "camera": drawings[0].camera,
-            "auto": _camera(auto), "aspect": ASPECT, "strip": self._strip(), "events": self.events(),
-            "hasContacts": subject.run is not None and "contacts" in subject.run.channels, "force": self.force,
-            "facts": self.facts(), "notes": [*subject.notes, *drawings[0].notes],
+            "title": spec.name or subject.path.stem,
+            "description": spec.description,
+            "live": live,
+            "bodies": list(drawings[0].bodies),
+            "worlds": self._worlds(kinds),
+            "drawings": [_drawing(one_of[key], meshes) for key in kinds],
+            "meshes": meshes.rows,
+            "background": drawings[0].background,
+            "grid": drawings[0].grid,
+            "up": drawings[0].up,
+            "unit": drawings[0].unit,
+            "reach": self.reach.tolist(),
+            "bounds": [low.tolist(), high.tolist()],
+            "cameras": {name: _camera(one) for name, one in drawings[0].cameras.items()},
+            "camera": drawings[0].camera,
+            "auto": _camera(auto),
+            "aspect": ASPECT,
+            "strip": self._strip(),
+            "events": self.events(),
+            "hasContacts": subject.run is not None and "contacts" in subject.run.channels,
+            "force": self.force,
+            "facts": self.facts(),
+            "notes": [*subject.notes, *drawings[0].notes],
             "view": {"speed": self._speed(), "speeds": SPEEDS, "play": False, **view},
-        }  # fmt: skip
+        }
 
     def facts(self) -> list[tuple[str, str]]:
         """What there is to say of the page: name, value."""
         subject, run = self.subject, self.subject.run
         found = [("from", subject.path.name)]
         if run is not None:
-            found += [("made by", f"simcli {run.provenance.versions.get('simcli', '')}, {run.provenance.created_utc}"),
-                      ("run", run.status), ("frames", f"{self.n_frames} of {run.n_frames}")]  # fmt: skip
+            found += [
+                ("made by", f"simcli {run.provenance.versions.get('simcli', '')}, {run.provenance.created_utc}"),
+                ("run", run.status),
+                ("frames", f"{self.n_frames} of {run.n_frames}"),
+            ]
         total = run.n_worlds if run is not None else subject.model.n_worlds
-        found += [("worlds", f"{len(subject.worlds)} of {total}"),
-                  ("solver", f"{subject.spec.solver.type}, dt {subject.spec.solver.dt:g} s"),
-                  ("precision", f"places to {1e3 * self.error:.2g} mm"), ("page", f"simcli {__version__}")]  # fmt: skip
+        found += [
+            ("worlds", f"{len(subject.worlds)} of {total}"),
+            ("solver", f"{subject.spec.solver.type}, dt {subject.spec.solver.dt:g} s"),
+            ("precision", f"places to {1e3 * self.error:.2g} mm"),
+            ("page", f"simcli {__version__}"),
+        ]
         return found
 
     def _worlds(self, kinds: list[int]) -> list[dict]:
@@ -191,15 +216,26 @@ class Content:
         subject, table = self.subject, self.subject.table
         columns = [(name, unit, values, True) for name, unit, values in subject.params]
         if table is not None:
-            columns += [(one.name, one.unit, one.values.tolist(), False) for name, one in table.columns.items()
-                        if name.startswith("measure.")]  # fmt: skip
+            columns += [
+                (one.name, one.unit, one.values.tolist(), False)
+                for name, one in table.columns.items()
+                if name.startswith("measure.")
+            ]
         status = table.columns["status"].values.tolist() if table is not None else ["not run"] * len(subject.worlds)
-        return [{
-            "number": world, "name": f"world {world}", "drawing": kinds.index(id(subject.drawings[k])),
-            "status": status[k], "failed": status[k] == "failed",
-            "values": [{"name": name, "short": short(name), "unit": unit, "value": finite(values[k]), "varied": varied}
-                       for name, unit, values, varied in columns],
-        } for k, world in enumerate(subject.worlds)]  # fmt: skip
+        return [
+            {
+                "number": world,
+                "name": f"world {world}",
+                "drawing": kinds.index(id(subject.drawings[k])),
+                "status": status[k],
+                "failed": status[k] == "failed",
+                "values": [
+                    {"name": name, "short": short(name), "unit": unit, "value": finite(values[k]), "varied": varied}
+                    for name, unit, values, varied in columns
+                ],
+            }
+            for k, world in enumerate(subject.worlds)
+        ]
 
     def _strip(self) -> list[dict]:
         made, index = [], 0
@@ -218,9 +254,16 @@ class Content:
         place = {world: k for k, world in enumerate(self.subject.worlds)} | {-1: -1}
         found = [event for event in self.subject.run.events if event.world in place]
         found = sorted(found, key=lambda event: -event.severity)[:MAX_EVENTS]
-        return [{"time": finite(event.time), "world": place[event.world], "code": event.code,
-                 "severity": min(max(event.severity, 0), 2), "text": event.text}
-                for event in sorted(found, key=lambda event: event.time)]  # fmt: skip
+        return [
+            {
+                "time": finite(event.time),
+                "world": place[event.world],
+                "code": event.code,
+                "severity": min(max(event.severity, 0), 2),
+                "text": event.text,
+            }
+            for event in sorted(found, key=lambda event: event.time)
+        ]
 
     def _speed(self) -> float:
         """A speed at which the motion takes neither a moment nor minutes."""
@@ -249,12 +292,31 @@ class _Meshes:
 def _drawing(drawing: Drawing, meshes: _Meshes) -> dict:
     items = []
     for item in drawing.items:
-        row = {"name": item.name, "body": item.body, "kind": item.kind, "size": item.size, "position": item.position,
-               "orientation": item.orientation, "colour": _rounded(item.colour), "opacity": item.opacity,
-               "layer": item.layer, "shown": item.shown}  # fmt: skip
+        row = {
+            "name": item.name,
+            "body": item.body,
+            "kind": item.kind,
+            "size": item.size,
+            "position": item.position,
+            "orientation": item.orientation,
+            "colour": _rounded(item.colour),
+            "opacity": item.opacity,
+            "layer": item.layer,
+            "shown": item.shown,
+        }
         items.append(row | ({"mesh": meshes.index(item)} if item.kind == "mesh" else {}))
-    strands = [{"name": one.name, "kind": one.kind, "bodies": one.bodies, "points": one.points, "radius": one.radius,
-                "colour": _rounded(one.colour), "layer": one.layer} for one in drawing.strands]  # fmt: skip
+    strands = [
+        {
+            "name": one.name,
+            "kind": one.kind,
+            "bodies": one.bodies,
+            "points": one.points,
+            "radius": one.radius,
+            "colour": _rounded(one.colour),
+            "layer": one.layer,
+        }
+        for one in drawing.strands
+    ]
     return {"items": items, "strands": strands, "points": drawing.points}
 
 
@@ -287,8 +349,9 @@ def bundle() -> str:
     return files("simcli.view").joinpath(BUNDLE).read_text(encoding="ascii")
 
 
-def write_page(content: Content, view: dict, stream: TextIO, live: bool = False,
-               done: Callable[[int], None] = lambda frames: None) -> None:  # fmt: skip
+def write_page(
+    content: Content, view: dict, stream: TextIO, live: bool = False, done: Callable[[int], None] = lambda frames: None
+) -> None:
     """Write a page.
 
     Args:
@@ -300,12 +363,14 @@ def write_page(content: Content, view: dict, stream: TextIO, live: bool = False,
     """
     title = escape(content.subject.spec.name or content.subject.path.stem)
     policy = POLICY.format("'self'" if live else "'none'")
-    stream.write(f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{PAGE_TAG}\n<title>{title}</title>\n'
-                 f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-                 f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-                 '<link rel="icon" href="data:,">\n</head>\n<body>\n')  # fmt: skip
+    stream.write(
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{PAGE_TAG}\n<title>{title}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<link rel="icon" href="data:,">\n</head>\n<body>\n'
+    )
     stream.write('<script type="application/json" id="scene">{"chunks":[')
     for k, chunk in enumerate(content.chunks()):
         stream.write("," * bool(k) + dumped(chunk))
         done(content.n_frames)
-    stream.write(f'],{dumped(content.head(view, live))[1:]}</script>\n<script>{bundle()}</script>\n</body>\n</html>\n')
+    stream.write(f"],{dumped(content.head(view, live))[1:]}</script>\n<script>{bundle()}</script>\n</body>\n</html>\n")

@@ -80,8 +80,10 @@ def _by_unit(title: str, sources: Sequence[ChannelSource]) -> list[CurveGroup]:
     for source in sources:
         for k, (label, unit) in enumerate(zip(source.labels, source.units, strict=True)):
             of_unit.setdefault(unit, []).append(Series(label, source, k))
-    return [CurveGroup(title if len(of_unit) == 1 else f"{title} [{unit}]", unit, tuple(series[:MAX_SERIES]))
-            for unit, series in of_unit.items()]  # fmt: skip
+    return [
+        CurveGroup(title if len(of_unit) == 1 else f"{title} [{unit}]", unit, tuple(series[:MAX_SERIES]))
+        for unit, series in of_unit.items()
+    ]
 
 
 def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:

@@ -54,8 +54,11 @@ class Live:
                 return WAITING
             subject, step = self._subject(run)
             content = self._content(subject, slice(0, min(run.n_frames, _AT_ONCE * step), step))
-            view = {"mode": "grid" if len(subject.worlds) > 1 else "one", "columns": 0,
-                    "shown": list(range(len(subject.worlds)))}  # fmt: skip
+            view = {
+                "mode": "grid" if len(subject.worlds) > 1 else "one",
+                "columns": 0,
+                "shown": list(range(len(subject.worlds))),
+            }
             with io.StringIO() as stream:
                 write_page(content, view, stream, live=True)
                 return stream.getvalue()
@@ -79,10 +82,16 @@ class Live:
             self.told_end = self.told_end or status != "running"
             box = content.extent.box()
             camera = camera_of(*box, subject.drawings[0])
-            return dumped({"chunks": chunks, "events": content.events(), "status": status, "force": content.force,
-                           "bounds": [corner.tolist() for corner in box],
-                           "auto": {"position": camera.position, "target": camera.target, "up": camera.up,
-                                    "fov": camera.fov}})  # fmt: skip
+            return dumped(
+                {
+                    "chunks": chunks,
+                    "events": content.events(),
+                    "status": status,
+                    "force": content.force,
+                    "bounds": [corner.tolist() for corner in box],
+                    "auto": {"position": camera.position, "target": camera.target, "up": camera.up, "fov": camera.fov},
+                }
+            )
 
     def _subject(self, run: Trajectory) -> tuple[ViewSubject, int]:
         """The worlds that are seen, and every how many frames one is."""
@@ -102,7 +111,7 @@ class Live:
         """Poses at the frame before, for worlds that have ended."""
         if frame < 0:
             return None
-        (_, poses), = subject.motion(slice(frame, frame + 1)).blocks()
+        ((_, poses),) = subject.motion(slice(frame, frame + 1)).blocks()
         return filled(poses)[0][-1]
 
 
