@@ -309,6 +309,19 @@ def test_pages_that_are_cited_exist():
     assert offences(missing) == []
 
 
+def test_files_that_are_cited_exist():
+    """A path in a comment or docstring, as rows/memory.py, is the end of that of one file at least."""
+    top = HOUSE.parent
+    known = {path.relative_to(top).as_posix() for folder in (HOUSE, top / "tests") for path in folder.rglob("*.py")}
+    ends = {name.split("/", n)[-1] for name in known for n in range(name.count("/"))}
+
+    def missing(path):
+        cited = re.findall(r"(?<![\w./-])(\w+(?:/\w+)+\.py)\b", text_of(path))
+        yield from sorted(set(cited) - ends)
+
+    assert offences(missing) == []
+
+
 def statements(function: ast.FunctionDef) -> int:
     """How many statements a function has, those of functions within it as well."""
     return sum(isinstance(node, ast.stmt) for node in ast.walk(function)) - 1

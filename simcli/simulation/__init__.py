@@ -1,7 +1,7 @@
 """A simulation in this process: a program steps the worlds, sets what it likes, and looks at what it likes.
 
 In: a scene, and what a program asks for. Out: arrays, and files if it asks for them. Never here: how a step is made
-(solvers/shared/by_hand/stepwise.py), printing, exits.
+(solvers/run/stepwise.py), printing, exits.
 """
 
 from simcli.simulation.simulation import Simulation

@@ -1,6 +1,6 @@
 """L D L^T of symmetric matrices: on a fixed pattern, of affine bodies in blocks, or from the first entry of each row.
 
-The index lists of model/tree/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
+The index lists of model/joints/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
 lanes do the same work in the same order whatever their numbers are.
 
 A substitution goes through one list of entries, not row by row: rows have two or three, and a processor that guesses where

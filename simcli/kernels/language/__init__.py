@@ -6,7 +6,7 @@ In: Python functions. Out: kernels. Never found here: mechanics, memory of world
 
 What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median
 of pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in natural coordinates (fourbar_natural.yaml)
-and five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
+and five balls that touch. Last comes what tells if it breaks: test_FILE.py, test_NAME.
 
     Trick                          for      gain  on          told by
     internals._caller_named_only   import   2.9   Taichi      house.python_keeps_its_own_functions

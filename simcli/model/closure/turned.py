@@ -141,7 +141,7 @@ def _rotations(model: Model, joint_q: Array) -> Array:
 
 
 def _attitude(model: Model, q: Array, n_vectors: int) -> Array:
-    """[1], (W, 3, 3), rotation of an AFFINE link from its vectors: see kernels/articulation/tree.py:attitude."""
+    """[1], (W, 3, 3), rotation of an AFFINE link from its vectors: see kernels/articulation/kinematics.py:attitude."""
     vectors = [q[:, 3 * k : 3 * k + 3] for k in range(n_vectors)]
     if n_vectors == 1 and model.plane >= 0:
         normal = np.broadcast_to(np.eye(3)[model.plane], vectors[0].shape)

@@ -1,6 +1,6 @@
 """Geometry: sizes of shapes, what is drawn, what can touch, and that a planar scene stays in its plane.
 
-Whether anything can touch is said as far as names tell; contact/pairs.py of the model knows it in full.
+Whether anything can touch is said as far as names tell; model/bodies/contact_pairs.py knows it in full.
 """
 
 from collections.abc import Iterator, Mapping
