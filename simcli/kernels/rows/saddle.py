@@ -7,7 +7,7 @@ e is tiny; solvers/natural/saddle.py:filter_solution takes its effect away again
 
 Pairs of frames that are affine in the coordinates say how what acts between them stiffens M:
 
-    numbers  u = k + B x: gap, F_a, F_b,    rates  B x',    forces  B^T y,    stiffness  B^T Q B    (model/forms/frame_pairs.py)
+    numbers  u = k + B x: gap, F_a, F_b,    rates  B x',    forces  B^T y,    stiffness  B^T Q B    (forms/frame_pairs.py)
 
 An angular velocity is w = (1/2) sum_k f_k x f_k' over the axes f_k, so that a couple T acts on them as T x f_k / 2.
 """

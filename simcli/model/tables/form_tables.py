@@ -45,7 +45,7 @@ class Naturals(Table):
 
 @dataclass(frozen=True)
 class Affine(Table):
-    """What the affine solver reads besides (run/affine_solver.py); stiffness is physical, [N/m], of directions and angles [N m].
+    """What the affine solver reads too (run/affine_solver.py); stiffness is physical, [N/m], of directions and angles [N m].
 
     Attributes:
         shape_stiffness: [J], (W|1, B), times |A A^T - 1|^2, or times |A - R|^2.
