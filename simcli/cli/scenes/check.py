@@ -152,7 +152,8 @@ def _write_new_names(path: Path) -> list[KeyChange]:
         document = load_document(path)
     except SceneError:  # which the check tells
         return []
-    changes, texts = [], {}
+    changes: list[KeyChange] = []
+    texts: dict[Path, str] = {}
     for file in dict.fromkeys(one.mark.file for one in document.old_keys):
         text = Path(file).read_bytes().decode("utf-8-sig")
         texts[Path(file)], found = renewed_text(text, file)
@@ -161,8 +162,8 @@ def _write_new_names(path: Path) -> list[KeyChange]:
             raise OutputError(
                 f"{file}: cannot be written, and holds the old key `{found[0].old}`: make it writable; nothing was changed"
             )
-    for file, text in texts.items():
-        _replace_text(file, text)
+    for target, new in texts.items():
+        _replace_text(target, new)
     return changes
 
 
