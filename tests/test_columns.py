@@ -216,7 +216,7 @@ def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
     document = scene(OPEN)
     spec = resolve(document)
     columns = build_worlds(document, spec)
-    assert not columns.start.lacks
+    assert not columns.start.faults
     for k in range(4):
         alone = build_worlds(document, spec, [k])
         assert columns.joint_q[k].tobytes() == alone.joint_q[0].tobytes()
@@ -242,7 +242,7 @@ def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
     document = scene(f"{TURNS}{batch_of({path: (0.01, 0.012)}, 11)}")
     spec = resolve(document)
     whole = build_worlds(document, spec)
-    assert not whole.start.lacks
+    assert not whole.start.faults
     for size in (1, 3):
         monkeypatch.setattr(loop_problem, "_PORTION", size)
         monkeypatch.setattr(links, "_PORTION", size)
@@ -274,7 +274,7 @@ def test_where_a_search_ends_is_not_measured_again(monkeypatch):
     chart_at = loop_problem.chart_at
     monkeypatch.setattr(loop_problem, "chart_at", lambda model, q: measured.append(q.tobytes()) or chart_at(model, q))
     document = scene(f"{TURNS}{batch_of({'joints.shaft.q': (0.1, 0.9)}, 40)}")
-    assert not build_worlds(document, resolve(document)).start.lacks
+    assert not build_worlds(document, resolve(document)).start.faults
     of_all = [q for q in measured if len(q) == max(map(len, measured))]
     assert len(of_all) > 3
     assert all(one != other for one, other in pairwise(of_all))
@@ -365,7 +365,7 @@ def test_loops_travel_alike_in_every_place(way):
     document = scene(text + batch_of({path: RANGES[path] for path in WAYS[way]}, n))
     spec = resolve(document)
     whole = build_worlds(document, spec)
-    assert not whole.start.lacks
+    assert not whole.start.faults
     assert len(whole.joint_q) == n
     rng = np.random.default_rng(3)
     picks = [[int(k)] for k in rng.choice(n, 5)] + [rng.permutation(n)[:size].tolist() for size in (7, 64, n)]

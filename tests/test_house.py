@@ -238,7 +238,7 @@ def test_imports_go_down():
 def folder_of(module: str) -> tuple[str, str]:
     """Room and folder of a module; of a room itself, and of its files, the folder is "."."""
     parts = module.split(".")[1:]
-    is_package = HOUSE.joinpath(*parts).is_dir()
+    is_package = HOUSE.joinpath(*parts, "__init__.py").exists()
     return parts[0], parts[1] if len(parts) > (1 if is_package else 2) else "."
 
 

@@ -356,7 +356,7 @@ def begins(path):
     """Coordinates of the joints that move at the start; the scene can run from there."""
     document = load_scene(path)
     model = build(resolve(document), document)
-    assert not model.start.lacks, model.start.lacks
+    assert not model.start.faults, model.start.faults
     starts = zip(model.joints.name, model.joints.q_start, model.joints.q_start[1:], strict=False)
     return {name: float(model.joint_q[0, first]) for name, first, after in starts if after == first + 1}
 

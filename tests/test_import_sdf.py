@@ -195,7 +195,7 @@ def test_a_loop_closes_and_a_static_model_is_the_world(tmp_path):
     path = written(tmp_path, FOUR_BAR)
     model = built(path)
     assert [name for name, tree in zip(model.joints.name, model.joints.is_tree, strict=True) if not tree] == ["bars_s"]
-    assert not model.start.lacks
+    assert not model.start.faults
     assert not model.start.moves
     spec = resolve(load_scene(path))
     assert list(spec.world.shapes) == ["top"]
@@ -296,7 +296,7 @@ def test_cassie_closes_and_runs(tmp_path, path):
     assert run_command(["import", str(path), "-o", str(scene), "--fix-inertia"], debug=True, as_json=False) == Exit.OK
     model = built(scene)
     assert (~model.joints.is_tree).sum() in (4, 6)
-    assert not model.start.lacks
+    assert not model.start.faults
     words = ["--set", "solver={type: generalized, integrator: rk4, dt: 1.0e-4}", "--set", "contact={enabled: false}"]
     words = ["run", str(scene), "--duration", "0.01", *words, "-q", "-o", str(out)]
     assert run_command(words, debug=True, as_json=False) == Exit.OK

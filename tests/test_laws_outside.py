@@ -392,7 +392,7 @@ joints: {{w: {{type: {kind}, parent: world, child: a, parent_frame: {{xyz: [0.1,
 solver: {{type: natural, dt: 1e-3}}
 """)
     model = build(resolve(document), document)
-    assert not model.start.lacks
+    assert not model.start.faults
     found = body_poses(model, np.nan_to_num(model.joint_q))[0][0, 0]
     frame = rot.quat_to_matrix(model.joints.X_p[0, model.joints.name.index("w"), 3:])
     return frame.T @ found @ frame

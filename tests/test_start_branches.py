@@ -91,7 +91,7 @@ def test_cranks_hold_and_loops_stay_on_the_branch_of_the_drawing(turned):
     for name, (crank, rod, drawn, _) in CRANKS.items():
         np.testing.assert_allclose(coordinate(turned, f"{name}_d"), slide_of(crank, rod, drawn, ANGLES), atol=SAME, rtol=0)
     assert written_moves(turned) == []
-    assert turned.start.lacks == turned.start.forks == ()
+    assert turned.start.faults == turned.start.forks == ()
 
 
 @pytest.mark.parametrize("solver", INTEGRATORS)
@@ -395,7 +395,7 @@ def test_a_limit_that_excludes_the_drawn_branch_gives_the_other():
         np.testing.assert_array_equal(same.joint_q, free.joint_q)
         joints[f"u_{joint}"]["limit"] = [float(own) + 0.2, float(own) + 6.2]
         model = alone([(bodies, joints)])
-        assert model.start.lacks == ()
+        assert model.start.faults == ()
         assert coordinate(model, "u_a")[0] == 0.8
         assert angle_between(coordinate(model, "u_d"), rocker_of_grashof(-1, 0.8)) < SAME
         told = {model.joints.name[one.joint]: one.reason for one in model.start.moves if one.is_written}

@@ -362,7 +362,7 @@ def test_without_assembly_what_joint_energies_pull_together_begins_as_written(so
     for text in (crowded, lambda **more: together(four_bar("k", 0, qd=1), **more)):
         model = built(text(solver={"type": solver, "dt": 1e-3}, initial={"assemble": False}))
         written = built(text(solver={"type": solver, "dt": 1e-3}))
-        assert model.start.moves == model.start.lacks == ()
+        assert model.start.moves == model.start.faults == ()
         assert not np.array_equal(model.joint_q, written.joint_q) or not np.array_equal(model.joint_qd, written.joint_qd)
 
 
@@ -379,7 +379,7 @@ def test_without_assembly_gaps_are_refused(solver):
     assert [(code, text.startswith("the velocities open joint `k_close`")) for code, _, text in slips] == [("SC476", True)]
     model = built(together(four_bar("k", 0), solver=options, initial={"assemble": False}))
     assert not model.joint_q.any()
-    assert model.start.moves == model.start.lacks == ()
+    assert model.start.moves == model.start.faults == ()
 
 
 def test_a_gap_just_above_the_bound_is_refused_and_one_below_stands():

@@ -236,8 +236,8 @@ class Starts:
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())
         model = begun(model, assembly_of(self.job.spec))
         start = model.start or Beginning()
-        for lack in start.lacks:
-            which = f"world {self.job.numbers[self.worlds[lack.world]]}: " if self.job.model.n_worlds > 1 else ""
-            raise UsageError(f"{which}{lack.text}")
+        for fault in start.faults:
+            which = f"world {self.job.numbers[self.worlds[fault.world]]}: " if self.job.model.n_worlds > 1 else ""
+            raise UsageError(f"{which}{fault.text}")
         moves = [move for move in start.moves if move.is_written]
         return replace(model, drawing=self.model.drawing, start=Beginning(tuple(moves)))

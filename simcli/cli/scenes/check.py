@@ -246,22 +246,22 @@ def _begun(document, spec) -> tuple[Any, list[Fault]]:
     whole = build_model(document, spec, None)
     if whole.n_worlds == 1:
         return whole, []
-    lacks = {lack.world: lack for lack in reversed(whole.start.lacks if whole.start else ())}
-    model = build_model(document, spec, (next(k for k in range(whole.n_worlds) if k not in lacks),))
-    return model, [_lacking(document, whole, lacks)] if lacks else []
+    faults = {fault.world: fault for fault in reversed(whole.start.faults if whole.start else ())}
+    model = build_model(document, spec, (next(k for k in range(whole.n_worlds) if k not in faults),))
+    return model, [_lacking(document, whole, faults)] if faults else []
 
 
-def _lacking(document, model, lacks: dict) -> Fault:
+def _lacking(document, model, faults: dict) -> Fault:
     """How many worlds cannot begin, and what the first of them lacks."""
-    world = min(lacks)
+    world = min(faults)
     names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
     values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     text = (
-        f"{len(lacks)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
-        f"{lacks[world].text}"
+        f"{len(faults)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
+        f"{faults[world].text}"
     )
-    return Fault(lacks[world].code, text, document.where(lacks[world].path), lacks[world].hint, "warning")
+    return Fault(faults[world].code, text, document.where(faults[world].path), faults[world].hint, "warning")
 
 
 def _moved(model, document) -> list[Fault]:

@@ -49,7 +49,7 @@ class Assembled:
         forks: (W, G), branches that nothing chose between, less one.
         closer: whose groups they are.
         qd: [m/s, rad/s], (W, NV), with the least rates.
-        lacks, slip: (W, R), what rows and their rates lack there.
+        residuals, slip: (W, R), of rows and of their rates there.
     """
 
     posture: Configuration
@@ -58,7 +58,7 @@ class Assembled:
     forks: Array
     closer: Closer
     qd: Array
-    lacks: Array
+    residuals: Array
     slip: Array
 
 
@@ -84,7 +84,7 @@ def assembled(problem: LoopProblem) -> Assembled:
         part = closer.of_worlds(worlds)
         own, here = part.problem, _assemble(found, worlds, part, wishes.of_worlds(worlds, problem.lead))
         own.q, own.angle = found.posture.q[worlds], found.posture.angle[worlds]
-        found.lacks[worlds], found.slip[worlds] = own.settle(here)
+        found.residuals[worlds], found.slip[worlds] = own.settle(here)
         found.qd[worlds], found.posture.angle[worlds] = own.qd, own.angle
     return found
 
@@ -105,7 +105,7 @@ def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) 
     nothing = np.zeros(problem.qd.shape, bool)
     todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, nothing, bounds, start, problem.goal).excess(start) > 0.0)
     if not todo.any():
-        return seen.chart, seen.gaps, seen.lacks
+        return seen.chart, seen.gaps, seen.residuals
     blocked = None
     while todo.any():
         worlds = np.flatnonzero(todo.any(axis=1))

@@ -19,7 +19,7 @@ from simcli.model.constraints.row_places import turn_places
 from simcli.model.forces.spring import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables.model import Array, JointKind, Model
-from simcli.model.tables.start_tables import Beginning, Fork, Lack, Move
+from simcli.model.tables.start_tables import Beginning, Fork, Move, StartFault
 from simcli.model.tables.table_base import handed_on, kept
 from simcli.spec.checks.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
@@ -154,7 +154,7 @@ class Assembly(Enum):
     """What becomes of loops that the scene writes open."""
 
     CLOSED = auto()  # they are closed
-    REFUSED = auto()  # nothing moves, and they are a lack
+    REFUSED = auto()  # nothing moves, and they are a fault
     OPEN = auto()  # nothing moves, and they begin open: joints that are energies pull them together
 
 
@@ -176,22 +176,22 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
         return at_rest(replace(model, start=Beginning()))
     mechanism = LoopProblem.of(model)
     before, done = mechanism.q.copy(), None
-    acts, lacks = mechanism.acts.any(), []
+    acts, faults = mechanism.acts.any(), []
     if acts and assembly is Assembly.CLOSED:
         done = assembled(mechanism)
         mechanism.q, mechanism.angle, mechanism.qd = done.posture.q, done.posture.angle, done.qd
-        lacks += _open(mechanism, done.lacks, False)
-        lacks += _slipping(mechanism, done.slip, lacks, False)
+        faults += _open(mechanism, done.residuals, False)
+        faults += _slipping(mechanism, done.slip, faults, False)
     elif acts and assembly is Assembly.REFUSED:
         chart, gaps, found = mechanism.measure()
-        lacks += _open(mechanism, found, True)
+        faults += _open(mechanism, found, True)
         speed = np.where(mechanism.acts, mechanism.rates(mechanism.slopes(chart, gaps)) - mechanism.speed, 0.0)
-        lacks += _slipping(mechanism, speed, lacks, True)
-    lacks += _outside(mechanism, lacks)
+        faults += _slipping(mechanism, speed, faults, True)
+    faults += _outside(mechanism, faults)
     changed = at_rest(_with_start(model, mechanism, before))
-    lacks = sorted(lacks, key=lambda lack: lack.world)
+    faults = sorted(faults, key=lambda fault: fault.world)
     moves, forks = (moves_of(mechanism, before, done), forks_of(mechanism, done)) if done else ((), ())
-    changed = replace(changed, start=Beginning(tuple(moves), tuple(lacks), tuple(forks)))
+    changed = replace(changed, start=Beginning(tuple(moves), tuple(faults), tuple(forks)))
     return handed_on(constraints_of, model, changed)
 
 
@@ -223,12 +223,12 @@ def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Se
     Raises:
         SceneError: with what the first world lacks.
     """
-    lacks = model.start.lacks
-    if len({lack.world for lack in lacks}) == model.n_worlds:
-        first = lacks[0].world
+    faults = model.start.faults
+    if len({fault.world for fault in faults}) == model.n_worlds:
+        first = faults[0].world
         which = f" (world {first if numbers is None else numbers[first]})" if model.n_worlds > 1 else ""
         raise SceneError(
-            [Fault(one.code, one.text + which, where(one.path), one.hint) for one in lacks if one.world == first]
+            [Fault(one.code, one.text + which, where(one.path), one.hint) for one in faults if one.world == first]
         )
 
 
@@ -258,11 +258,11 @@ def _worlds_of(mechanism: LoopProblem, world: int) -> range:
     return range(mechanism.model.n_worlds) if mechanism.lead == 1 else range(world, world + 1)
 
 
-def _worst_rows(mechanism: LoopProblem, lacks: Array, bound: Array) -> list[tuple[int, int, float]]:
+def _worst_rows(mechanism: LoopProblem, residuals: Array, bound: Array) -> list[tuple[int, int, float]]:
     """World, row and size of the worst row of each joint that lacks more than a bound, (lead,)."""
     found = []
-    for world in np.flatnonzero(np.abs(lacks).max(axis=1, initial=0.0) > bound):
-        size = np.abs(lacks[world])
+    for world in np.flatnonzero(np.abs(residuals).max(axis=1, initial=0.0) > bound):
+        size = np.abs(residuals[world])
         joint = mechanism.constraints.rows.joint
         for j in np.unique(joint[size > bound[world]]):
             row = int(np.where(joint == j, size, -1.0).argmax())
@@ -270,16 +270,16 @@ def _worst_rows(mechanism: LoopProblem, lacks: Array, bound: Array) -> list[tupl
     return found
 
 
-def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
+def _open(mechanism: LoopProblem, residuals: Array, is_kept: bool) -> list[StartFault]:
     """Loops that are open.
 
     Args:
         mechanism: at its coordinates.
-        lacks: [m, rad, 1], (lead, R), residuals.
+        residuals: [m, rad, 1], (lead, R).
         is_kept: whether nothing may move.
     """
     found = []
-    for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN_LOOP)):
+    for world, row, size in _worst_rows(mechanism, residuals, np.full(len(residuals), OPEN_LOOP)):
         name, path, j = _joint_of(mechanism, row)
         unit = unit_of_row(mechanism.constraints, row)
         text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}{_suspected(mechanism.model, j)}"
@@ -287,7 +287,7 @@ def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
         if is_kept:
             text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` does not let it close"
             code, hint = "SC476", CUT
-        found.append(Lack(code, world, j, size, path, text, hint))
+        found.append(StartFault(code, world, j, size, path, text, hint))
     return found
 
 
@@ -297,11 +297,11 @@ def _suspected(model: Model, j: int) -> str:
     return " (is its axis right?)" if {"axis", "axes"} & {*reads} else ""
 
 
-def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept: bool) -> list[Lack]:
+def _slipping(mechanism: LoopProblem, residuals: Array, before: list[StartFault], is_kept: bool) -> list[StartFault]:
     """Loops that the velocities would open; else as `_open`."""
     speed = 1.0 + np.abs(mechanism.qd).max(axis=1, initial=0.0)
-    known, found = {lack.world for lack in before}, []
-    for world, row, size in _worst_rows(mechanism, lacks, OPEN_LOOP * speed):
+    known, found = {fault.world for fault in before}, []
+    for world, row, size in _worst_rows(mechanism, residuals, OPEN_LOOP * speed):
         if world in known:
             continue
         name, path, j = _joint_of(mechanism, row)
@@ -312,19 +312,19 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
         if is_kept:
             text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` keeps them"
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"
-        found.append(Lack(code, world, j, size, path, text, hint))
+        found.append(StartFault(code, world, j, size, path, text, hint))
     return found
 
 
-def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
+def _outside(mechanism: LoopProblem, before: list[StartFault]) -> list[StartFault]:
     """Coordinates outside their hard limits, of worlds whose loops are closed."""
-    model, known, found = mechanism.model, {lack.world for lack in before}, []
+    model, known, found = mechanism.model, {fault.world for fault in before}, []
     causes: dict[int, list[OutOfReach]] = {}  # of worlds in which nothing else than what holds the joints can be changed
     for one in outside(mechanism):
         if one.world not in causes:
             causes[one.world] = beyond_reach(model, one.world)
             found += [
-                Lack("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
+                StartFault("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
                 for cause in causes[one.world]
                 for world in _worlds_of(mechanism, one.world)
                 if world not in known
@@ -335,7 +335,7 @@ def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
     return found
 
 
-def _outside_limit(model: Model, one: Outside, world: int) -> Lack:
+def _outside_limit(model: Model, one: Outside, world: int) -> StartFault:
     """A joint that begins outside its limit; of one that follows another, the other is to begin elsewhere."""
     name, unit = model.joints.name[one.joint], "m" if one.is_length else "rad"
     text = (
@@ -346,7 +346,7 @@ def _outside_limit(model: Model, one: Outside, world: int) -> Lack:
     if len(gears):
         label = model.joints.name[model.dofs.joint[model.mimics.leader[gears[0]]]]
         hint = f"it follows `{label}`: change the initial value of that joint, by `initial: {{joint_q: {{{label}: ...}}}}`"
-    return Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)
+    return StartFault("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)
 
 
 def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:

@@ -111,10 +111,10 @@ class LoopProblem:
         )
 
     def measure(self) -> tuple[Chart, Gaps, Array]:
-        """The posture, its gaps, of one world where all stand alike, and what the acting rows lack there, (lead, R)."""
-        chart, gaps, lacks = self.measured()
+        """The posture, its gaps, of one world where all stand alike, and the residuals of the acting rows there, (lead, R)."""
+        chart, gaps, residuals = self.measured()
         self.angle = _full(gaps.angle, self.lead)
-        return chart, gaps, lacks
+        return chart, gaps, residuals
 
     def measured(self) -> tuple[Chart, Gaps, Array]:
         """The same, with turns that are not counted on."""
@@ -156,8 +156,8 @@ class LoopProblem:
         if self.seen is None or not self.seen.is_at(q, angle, goal):
             chart = chart_at(self.model, q)
             gaps = self.meter.gaps(chart, q, angle)
-            lacks = np.where(self.acts & self.tells_place, gaps.residual - goal, 0.0)
-            self.seen = _Seen(tuple(one.copy("K") for one in (q, angle, goal)), (chart, gaps, lacks))
+            residuals = np.where(self.acts & self.tells_place, gaps.residual - goal, 0.0)
+            self.seen = _Seen(tuple(one.copy("K") for one in (q, angle, goal)), (chart, gaps, residuals))
         return self.seen.found
 
     def of_worlds(self, worlds: Array) -> "LoopProblem":
@@ -187,7 +187,7 @@ class LoopProblem:
             here: what `measure` finds; None: measure.
 
         Returns:
-            What rows lack, and what their rates lack, (lead, R).
+            Residuals of rows, and of their rates, (lead, R).
         """
         free = self.is_tree & ~self.model.dofs.qd_given & ~self.is_prescribed
         seen = np.zeros(self.model.n_qd, bool)

@@ -178,13 +178,13 @@ class Closer:
         """The same of the coordinates of the problem; chart and gaps are of one world where all stand alike."""
         return self._probe(*self.problem.measured())
 
-    def _probe(self, chart: Chart, gaps: Gaps, lacks: Array) -> Probe:
+    def _probe(self, chart: Chart, gaps: Gaps, residuals: Array) -> Probe:
         gap, merit = (np.zeros((self.problem.lead, len(self.groups)), order="F") for _ in range(2))
         for g, (rows, _) in enumerate(self.groups):
-            gap[:, g] = np.abs(lacks[:, rows]).max(axis=1, initial=0.0)
+            gap[:, g] = np.abs(residuals[:, rows]).max(axis=1, initial=0.0)
             for r in rows:
-                merit[:, g] += lacks[:, r] ** 2
-        return Probe(chart, gaps, lacks, gap, merit)
+                merit[:, g] += residuals[:, r] ** 2
+        return Probe(chart, gaps, residuals, gap, merit)
 
     def sizes(self, step: Array, some: Array | None = None) -> Array:
         """Largest displacement of each group, (W, G), in angles.
@@ -311,7 +311,7 @@ class Closer:
             if self.is_few(todo):
                 return self._close_few(now, goal, free, todo, options, so_far)
             beside = np.where(free, so_far.total, 0.0) if is_least else None
-            x = self.direction(look, so_far.masses, free, todo, -look.lacks, beside, evenly)
+            x = self.direction(look, so_far.masses, free, todo, -look.residuals, beside, evenly)
             x *= self.spread(_LARGEST_MOVE / np.maximum(self.sizes(x), _LARGEST_MOVE), self.group_of_dof)
             before = look
             now, look, part = self._damped(now, look, goal, x, todo)

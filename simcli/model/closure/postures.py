@@ -1,4 +1,4 @@
-"""Postures: where the links of a mechanism are, what is found there, and what rows lack at coordinates of any kind."""
+"""Postures: where the links of a mechanism are, what is found there, and residuals of rows at coordinates of any kind."""
 
 from dataclasses import dataclass, field, replace
 
@@ -49,7 +49,7 @@ class Probe:
 
     Attributes:
         chart, gaps: of the posture.
-        lacks: [m, rad, 1], (W, R).
+        residuals: [m, rad, 1], (W, R).
         gap: [m, rad, 1], (W, G), the largest of each group.
         merit: (W, G), sum of the squares.
         found: gradients of groups that have been asked for.
@@ -57,7 +57,7 @@ class Probe:
 
     chart: Chart
     gaps: Gaps
-    lacks: Array
+    residuals: Array
     gap: Array
     merit: Array
     found: dict[int, Array] = field(default_factory=dict)

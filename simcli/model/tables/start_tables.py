@@ -66,7 +66,7 @@ class Fork:
 
 
 @dataclass(frozen=True)
-class Lack:
+class StartFault:
     """Why a world cannot begin.
 
     Attributes:
@@ -94,10 +94,10 @@ class Beginning:
 
     Attributes:
         moves: one per joint and world where a written coordinate moved; one per other joint that moved.
-        lacks: world by world.
+        faults: world by world.
         forks: one per loop and world.
     """
 
     moves: tuple[Move, ...] = ()
-    lacks: tuple[Lack, ...] = ()
+    faults: tuple[StartFault, ...] = ()
     forks: tuple[Fork, ...] = ()

@@ -31,7 +31,7 @@ INFO, _WARNING, _ERROR = range(3)  # severities
 
 def failed_starts(start: Beginning) -> dict[int, Status]:
     """Status by world, of worlds that cannot begin."""
-    return {lack.world: ENDS.get(lack.code, Status.UNASSEMBLED) for lack in start.lacks}
+    return {fault.world: ENDS.get(fault.code, Status.UNASSEMBLED) for fault in start.faults}
 
 
 def start_events(model: Model) -> list[Event]:
@@ -55,10 +55,10 @@ def start_events(model: Model) -> list[Event]:
         Event(0, 0.0, one.world, "SC621", _WARNING, int(child[one.joint]), one.joint, 0.0, one.text)
         for one in model.start.forks
     ]
-    worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
+    worst = {fault.world: fault for fault in sorted(model.start.faults, key=lambda fault: fault.size)}
     return events + [
-        Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
-        for world, lack in sorted(worst.items())
+        Event(0, 0.0, world, fault.code, _ERROR, int(child[fault.joint]), fault.joint, fault.size, fault.text)
+        for world, fault in sorted(worst.items())
     ]
 
 
