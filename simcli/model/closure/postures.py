@@ -1,4 +1,4 @@
-"""Postures: where the links of a mechanism are, what is found there, and residuals of rows at coordinates of any kind."""
+"""Postures: where the links of a mechanism are, what is found there, and residuals of rows, in any coordinates."""
 
 from dataclasses import dataclass, field, replace
 
