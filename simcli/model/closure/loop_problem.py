@@ -111,7 +111,7 @@ class LoopProblem:
         )
 
     def measure(self) -> tuple[Chart, Gaps, Array]:
-        """The posture, its gaps, of one world where all stand alike, and the residuals of the acting rows there, (lead, R)."""
+        """The posture, its gaps, of one world where all stand alike, and residuals of the acting rows, (lead, R)."""
         chart, gaps, residuals = self.measured()
         self.angle = _full(gaps.angle, self.lead)
         return chart, gaps, residuals
