@@ -12,8 +12,8 @@ from simcli.kernels.language.expressions import any_lane, get_lane
 from simcli.kernels.language.values import Vec3
 
 _STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
-# [1], sizes of a shape that gaps are taken to round by at least: with fewer it would depend on how far away a body is, up to
-# where places are as large, whether what a step leaves of its gaps counts as none.
+# [1], sizes of a shape whose rounding a gap has at least. With fewer, the bound below which a gap counts as none would grow
+# with the distance of a body from the origin, and the same motion would differ from place to place. Float32 has no room.
 _SIZES = {"float64": 1e4, "float32": 1.0}
 _ALONG = 0.9999  # cosine: the normal passes through the axis
 
