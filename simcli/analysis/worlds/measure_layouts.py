@@ -6,7 +6,7 @@ from simcli.model.measures import NORM, Measures
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, coordinate_units
 from simcli.records.contents.measures import MeasureLayout
-from simcli.spec.base.channel_names import kind_of, split_name
+from simcli.spec.base.channel_names import REDUCTIONS, kind_of, split_name, unit_of_reduction
 from simcli.spec.base.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.expect import MeasureSpec
 
@@ -23,20 +23,6 @@ SI = {
     "count": "1",
     "energy": "J",
     "distance": "m",
-}
-TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
-_WORDS = {
-    "max": "largest value of",
-    "min": "smallest value of",
-    "max_abs": "largest absolute value of",
-    "range": "largest less smallest value of",
-    "final": "value at the last step of",
-    "mean": "mean over time of",
-    "std": "standard deviation over time of",
-    "rms": "root of the mean square over time of",
-    "integral": "integral over time of",
-    "first": "first time of",
-    "last_outside": "last time of",
 }
 
 
@@ -57,9 +43,8 @@ def _layout(name: str, spec: MeasureSpec, measures: Measures, rows: slice, model
     first, parts = measures.first[rows][0], measures.part[rows]
     units = {_unit(spec.quantity, first + max(part, 0), max(part, 0), model) for part in parts}
     unit = units.pop() if len(units) == 1 else "mixed"
-    if spec.reduction == "integral":
-        unit = "mixed" if unit == "mixed" else f"{unit} s"
-    unit = "s" if spec.reduction in TIMES else "1" if spec.reduction == "count" else unit
+    unit = unit_of_reduction(spec.reduction, unit).replace("*", " ") or "1"
+    unit = "mixed" if "mixed" in unit else unit
     labels = tuple(_label(spec.quantity, part) for part in parts) if len(parts) > 1 else ()
     return MeasureLayout(name, spec.quantity, spec.reduction, unit, in_words(spec), labels)
 
@@ -71,7 +56,7 @@ def in_words(spec: MeasureSpec) -> str:
     of += " in axes of the body" if spec.frame == "body" else ""
     bounds = {"above": spec.above, "below": spec.below, "outside": spec.within}
     bound = "".join(f" {word} {_bound(at)}" for word, at in bounds.items() if at is not None)
-    what = f"how often {of} gets" if spec.reduction == "count" else f"{_WORDS[spec.reduction]} {of}"
+    what = REDUCTIONS[spec.reduction].words.replace("{}", of)
     start = f" from {spec.since:g} s" if spec.since else ""
     return f"{what}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
 

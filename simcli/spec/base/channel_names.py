@@ -150,15 +150,41 @@ def pattern() -> str:
     return rf"^({'|'.join((*alone, *of))})(\.\d+|\[\d+\]|\.[{_AXES}])?$"
 
 
-# Those that need a bound, and by which keys.
-BOUNDED_REDUCTIONS = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}
-REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "integral", *BOUNDED_REDUCTIONS)
+class ReductionType(NamedTuple):
+    """How the values of a quantity over time become one number.
+
+    Attributes:
+        words: what it is, with {} for the quantity.
+        unit: of the number; None for that of the quantity.
+        times: unit by which that of the quantity is multiplied, "" for none.
+        bounds: keys of which it needs one.
+    """
+
+    words: str
+    unit: str | None = None
+    times: str = ""
+    bounds: tuple[str, ...] = ()
+
+
+REDUCTIONS = {
+    "max": ReductionType("largest value of {}"),
+    "min": ReductionType("smallest value of {}"),
+    "max_abs": ReductionType("largest absolute value of {}"),
+    "range": ReductionType("largest less smallest value of {}"),
+    "final": ReductionType("value at the last step of {}"),
+    "mean": ReductionType("mean over time of {}"),
+    "std": ReductionType("standard deviation over time of {}"),
+    "rms": ReductionType("root of the mean square over time of {}"),
+    "integral": ReductionType("integral over time of {}", times="s"),
+    "first": ReductionType("first time of {}", "s", bounds=("above", "below")),
+    "count": ReductionType("how often {} gets", "", bounds=("above", "below")),
+    "last_outside": ReductionType("last time of {}", "s", bounds=("within",)),
+}
+BOUNDED_REDUCTIONS = {name: one.bounds for name, one in REDUCTIONS.items() if one.bounds}
 
 
 def unit_of_reduction(reduction: str, unit: str) -> str:
-    """The unit of what a measure finds, of a quantity with a unit."""
-    if reduction in ("first", "last_outside"):
-        return "s"
-    if reduction == "integral":
-        return f"{unit}*s" if unit else "s"
-    return "" if reduction == "count" else unit
+    """The unit of what a measure finds, of a quantity with a unit; "" for none."""
+    kind = REDUCTIONS.get(reduction, ReductionType(""))
+    found = unit if kind.unit is None else kind.unit
+    return "*".join(filter(None, (found, kind.times)))
