@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
-from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, FrameBlock
+from simcli.model.snapshot import ContactRows, Event
 from simcli.model.tables.model import WORLD, Model
 from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest, close_counters
@@ -50,21 +50,6 @@ def kept_shapes(model: Model, axes: Axes) -> np.ndarray | None:
         return None
     body = np.asarray(model.shapes.body)
     return (body != WORLD) & np.isin(body, axes.index["B"])
-
-
-def misfit(block: FrameBlock, n_worlds: int) -> str:
-    """What is wrong with the contacts of a block, "" if nothing is."""
-    contacts = block.contacts
-    if contacts is None:
-        return ""
-    if contacts.count.shape != (len(block.step), n_worlds):
-        return f"contacts/count has shape {contacts.count.shape}, not {(len(block.step), n_worlds)}"
-    n = contacts.n
-    for name, width in CONTACT_WIDTHS.items():
-        shape = (n, 3) if width == 3 else (n,)
-        if contacts.columns[name].shape != shape:
-            return f"contacts/{name} has shape {contacts.columns[name].shape}, not {shape}"
-    return ""
 
 
 class Growing:

@@ -14,11 +14,10 @@ from uuid import uuid4
 import numpy as np
 
 from simcli.errors import OutputError, WriterKilledError
-from simcli.model.snapshot import FrameBlock
+from simcli.model.snapshot import CONTACT_WIDTHS, FrameBlock
 from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, recordable
-from simcli.records.writing.growing import misfit
 from simcli.records.writing.messages import (
     Assignment,
     Close,
@@ -309,10 +308,25 @@ class Recorder:
                 raise ValueError(f"the block lacks {path}")
             elif column is not None and column.shape != (len(block.step), *self._source.tail(row)):
                 raise ValueError(f"{path} has shape {column.shape}, not {(len(block.step), *self._source.tail(row))}")
-        if wrong := misfit(block, self.axes.n_worlds):
+        if wrong := _misfit(block, self.axes.n_worlds):
             raise ValueError(wrong)
 
 
 def _address(array: np.ndarray) -> int:
     """Where the first entry of an array is in memory."""
     return array.__array_interface__["data"][0]
+
+
+def _misfit(block: FrameBlock, n_worlds: int) -> str:
+    """What is wrong with the contacts of a block, "" if nothing is."""
+    contacts = block.contacts
+    if contacts is None:
+        return ""
+    if contacts.count.shape != (len(block.step), n_worlds):
+        return f"contacts/count has shape {contacts.count.shape}, not {(len(block.step), n_worlds)}"
+    n = contacts.n
+    for name, width in CONTACT_WIDTHS.items():
+        shape = (n, 3) if width == 3 else (n,)
+        if contacts.columns[name].shape != shape:
+            return f"contacts/{name} has shape {contacts.columns[name].shape}, not {shape}"
+    return ""
