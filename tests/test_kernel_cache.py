@@ -110,10 +110,10 @@ import sys
 sys.path.insert(0, {TESTS!r})
 import warnings
 from support.three_kernels import use
-from simcli.kernels.language import compilations
+from simcli.kernels.language import backend
 from simcli.kernels.device.runtime import start_device, stop_device
 warnings.simplefilter("always")
-with warnings.catch_warnings(record=True) as told, compilations.kernels_noted() as taken:
+with warnings.catch_warnings(record=True) as told, backend.kernels_noted() as taken:
     for n in {{sizes}}:
         start_device("cpu", threads=1)
         use(n)

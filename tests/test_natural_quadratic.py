@@ -182,7 +182,7 @@ output: {every: 0.4, channels: [bodies]}
 
 GENERAL = """
 import sys
-from simcli.solvers.base import core
+from simcli.solvers.run import core
 core.Core.polynomials = lambda self, *others: None
 from simcli.cli import main
 sys.argv = ["simcli", *{words!r}]

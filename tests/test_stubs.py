@@ -169,7 +169,7 @@ def test_a_process_that_is_killed_leaves_what_serves(cache, tmp_path):  # noqa: 
     """StubNotes are written after their kernels: between both, the next process traces, and no more."""
     (tmp_path / "scene.yaml").write_text(FALL)
     code = (
-        "import os\nfrom simcli.kernels.device import kernel_cache\n"
+        "import os\nfrom simcli.kernels.language import kernel_cache\n"
         "kernel_cache.keep_note = lambda *words: os.kill(os.getpid(), 9)\n"
         "from simcli.cli.process import run_command\n"
         "from simcli.kernels.device.runtime import stop_device\n"

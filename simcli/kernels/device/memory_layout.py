@@ -23,6 +23,11 @@ class MemoryLayout:
 
     _data_oriented = True
 
+    all_records: "list[Records]"
+    by_rows: PackArray
+    pending: list[tuple[PackArray, np.ndarray]]
+    tables: list[tuple]
+
     def records(self, n: int | None = None) -> Records:
         """Memory for n items of one kind; None: as many as the first table has."""
         records = Records(self, n)

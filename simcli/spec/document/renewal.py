@@ -67,8 +67,9 @@ def renewed(root: TableNode, way: _Way = ()) -> TableNode:
         name = new_name(steps) or key
         if name != key and name in root.items:  # refused
             continue
-        is_above = isinstance(value, TableNode) and leads_to_old_key(steps)
-        items[name], keys[name] = renewed(value, steps) if is_above else value, root.keys[key]
+        if isinstance(value, TableNode) and leads_to_old_key(steps):
+            value = renewed(value, steps)
+        items[name], keys[name] = value, root.keys[key]
     return TableNode(items, keys, root.mark, root.block)
 
 

@@ -1,7 +1,7 @@
 """Field types of the schema: numbers with a dimension, vectors, signals, counts; and `doc`, which documents a field."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, WrapValidator
@@ -277,7 +277,7 @@ def _no_letter(value: object) -> object:
 Direction = Annotated[vector(""), BeforeValidator(_no_letter)]
 
 
-def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", required: bool = True) -> str | None:
+def one_of(part: BaseModel, names: Collection[str], code: str = "SC207", required: bool = True) -> str | None:
     """The one key of several that is written.
 
     Raises:
