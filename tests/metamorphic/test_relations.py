@@ -56,7 +56,7 @@ class Case:
         falls: whether the two differ by the order of steps: then all that is compared falls as the step is halved.
         dt, time: [s].
         seeds: of the scenes.
-        often: modes that the default run takes, with the first seed.
+        often: modes that the default run may take, with the first seed; support/full_cases.py leaves some of them out.
     """
 
     scenes: object

@@ -1233,8 +1233,13 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
     'test_relations': (
         'test_a_loop_begins_on_the_branch_of_its_drawing',
         'test_a_spinning_body_keeps_its_angular_momentum',
-        'test_solvers_agree_as_the_step_falls',
-        'test_twins_move_alike',
+        'test_twins_move_alike[discs far-generalized-semi_implicit-0]',
+        'test_twins_move_alike[loop beside touching-generalized-semi_implicit-0]',
+        'test_twins_move_alike[loop of bodies beside touching-maximal-semi_implicit-0]',
+        'test_twins_move_alike[mechanism beside touching-maximal-semi_implicit-0]',
+        'test_twins_move_alike[rolling on a tether-generalized-semi_implicit-0]',
+        'test_twins_move_alike[rolling on crests-generalized-semi_implicit-0]',
+        'test_twins_move_alike[turntable welded-maximal-semi_implicit-0]',
         'test_what_is_its_own_mirror_image_stays_so',
     ),
     'test_run_determinism': (
