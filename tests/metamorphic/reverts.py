@@ -52,6 +52,8 @@ REVERTS = {
                  "    if reference < -1:", "own_mirror_image and generalized and -0"),
     "A6": Revert("rounding chose the fifth point of a disc", "kernels/collision/points.py", "+ GAP) <= limit:",
                  "+ GAP) < -1e30:", "discs and far and generalized and -0"),
+    "A6b": Revert("contacts far from the origin disagreed on which gaps are none", "kernels/collision/table_rows.py",
+                  '_SIZES = {"float64": 1e4, ', '_SIZES = {"float64": 1.0, ', "flats and far and generalized"),
     "A7": Revert("terrain had normals across its crests", "kernels/collision/terrain.py", "if is_valid and n_edges > 1:",
                  "if is_valid and n_edges > 9:", "crests and generalized and -0"),
     "A8": Revert("a joint with the world took contact away", "spec/lookup/parting.py",
