@@ -9,6 +9,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     joint_types.py  joint types without numbers: what their coordinates hold
     arguments.py what a Python program gives to what is public, refused where it is something else
     cores.py     how many cores a process may use
+    release.py   which simcli this is: its version, and the commit that it was made from
     source_digest.py  digests of this code: of what decides the bytes of a run, and its kernels
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia
@@ -29,8 +30,6 @@ The map of the house. Text flows down one street and nothing downstream changes 
 Imports go strictly down (tests/test_house.py). Nothing heavy is imported here.
 """
 
-__version__ = "0.1.0"
-
 TYPE_CHECKING = False  # checkers take this name for true; `typing` would be an import
 if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the functions below
     from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +47,8 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from simcli.records.reading.result_reader import Results as Results
     from simcli.simulation.simulation import Simulation as Simulation
     from simcli.sweeps.sweep_options import Standing
+
+    __version__: str
 
 
 def open(path: "str | PathLike[str]") -> "Trajectory | Results":
@@ -179,6 +180,10 @@ if not TYPE_CHECKING:  # to a checker every name would be one of this module
 
     def __getattr__(name):
         """What is imported when it is first asked for."""
+        if name == "__version__":
+            from simcli.release import version
+
+            return version()
         if name not in _LATE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

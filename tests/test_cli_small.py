@@ -8,6 +8,9 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from simcli.cli.process import usage_words
 from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, UsageError
 
+ROOT = Path(package.__file__).parent.parent
 COMMANDS = [
     "run",
     "sweep",
@@ -93,7 +97,7 @@ def test_environment_of_the_user_stands(monkeypatch):
 
 def test_version_is_one_line_on_stdout():
     done = simcli_apart("--version")
-    assert done.stdout == f"simcli {package.__version__}\n"
+    assert re.fullmatch(rf"simcli {re.escape(package.__version__)}( \(commit [0-9a-f]{{40}}\))?\n", done.stdout)
     assert done.stderr == ""
 
 
@@ -404,3 +408,75 @@ def test_a_process_without_a_home_runs(tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A wheel and an sdist of this checkout, by kind."""
+    out = tmp_path_factory.mktemp("built")
+    done = apart(sys.executable, "-m", "build", "--outdir", out, ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
+    return {"wheel": wheel, "sdist": sdist}
+
+
+def apart(*words, cwd=None):
+    """A program to its end, which sees nothing of this checkout."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return subprocess.run(list(map(str, words)), cwd=cwd, env=clean, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_works_in_an_empty_environment(built, kind, tmp_path):
+    venv.create(tmp_path / "env", with_pip=True)
+    programs = tmp_path / "env" / "bin"
+    done = apart(programs / "python", "-m", "pip", "install", "-q", "--no-compile", built[kind])
+    assert done.returncode == 0, done.stderr
+    for words in (
+        ["new", "pendulum"],
+        ["run", "pendulum.yaml", "-q"],
+        ["view", "outputs/pendulum.h5"],
+        ["doctor"],
+        ["docs", "start"],
+    ):
+        done = apart(programs / "simcli", *words, cwd=tmp_path)
+        assert done.returncode == 0, (words, done.stderr)
+    said = apart(programs / "simcli", "--version", cwd=tmp_path).stdout
+    assert said == simcli_apart("--version").stdout  # the commit of the checkout too
+    licences = {path.name for path in (tmp_path / "env").rglob("simcli-*.dist-info/licenses/**/LICENSE*")}
+    assert licences == {"LICENSE", "LICENSE-three.txt"}
+
+
+@pytest.mark.full
+def test_tests_run_from_an_sdist(built, tmp_path):
+    with tarfile.open(built["sdist"]) as file:
+        file.extractall(tmp_path, filter="data")
+    (top,) = tmp_path.iterdir()
+    ours = ("tests/test_cli_small.py", "tests/test_house.py")
+    done = apart(
+        "env",
+        f"PYTHONPATH={top}",
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        *ours,
+        "-k",
+        "version or floors",
+        cwd=top,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
+
+
+@pytest.mark.full
+def test_an_index_can_show_the_images_and_links_of_the_readme(built):
+    with zipfile.ZipFile(built["wheel"]) as file:
+        (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
+        shown = file.read(name).decode()
+    targets = re.findall(r"\]\(([^)#]+)", shown)
+    assert len(targets) > 2
+    assert [one for one in targets if not one.startswith("https://")] == []

@@ -39,6 +39,7 @@ FLOORS = {
     "errors": 0,
     "arguments": 2,
     "cores": 0,
+    "release": 0,
     "rotations": 0,
     "joint_types": 0,
     "source_digest": 0,

@@ -105,8 +105,9 @@ def build_app(words: Sequence[str] = ()) -> typer.Typer:
 def _print_version(wanted: bool) -> None:
     if wanted:
         from simcli import __version__
+        from simcli.release import commit
 
-        console.data(f"simcli {__version__}")
+        console.data(f"simcli {__version__}" + (f" (commit {commit()})" if commit() else ""))
         raise typer.Exit
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import simcli
+from simcli.release import commit
 
 if TYPE_CHECKING:
     import h5py
@@ -36,7 +37,8 @@ class Provenance:
         seed: of the batch.
         deterministic: False if some option gave up the same bytes.
         created_utc: ISO 8601.
-        versions: of simcli, python, taichi, numpy, h5py and the operating system; in a file also of hdf5.
+        versions: of simcli, its commit where that is known, python, taichi, numpy, h5py and the operating system; in a
+            file also of hdf5.
         overrides: (option, text, path) of `--set` and the like, which make the scene of the sources the one that was run;
             None if they are not known.
         worlds: numbers in the batch of those that were run, None if all were.
@@ -64,6 +66,8 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"simcli": simcli.__version__, "python": platform.python_version()}
+    if commit():
+        found["simcli_commit"] = commit()
     for package in PACKAGES:
         try:
             found[package] = version(package)
