@@ -1,5 +1,11 @@
-"""A trajectory by name, sliced as numpy slices, with errors that help."""
+"""A trajectory by name, sliced as numpy slices, with errors that help.
 
+Files of earlier versions (tests/references/old_files) open, and hold what the versions that made them read in them.
+"""
+
+import gzip
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
 from support.damage import assert_damage_is_named
-from support.process import environment, run_here
+from support.process import environment, run_here, told_here
 from support.tiny_model import datasets, frames, tiny_model
 
 import simcli
@@ -19,6 +25,7 @@ from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
+from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.hdf5_bytes import lookup3
 from simcli.records.integrity.repair import repair_file, tidy_finished
@@ -216,6 +223,7 @@ from support.recorder_here import RecorderHere
 from support.tiny_model import datasets, frames, tiny_model
 from simcli.records.writing import writer
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
+from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
 writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()
@@ -405,3 +413,99 @@ def test_what_all_worlds_share_is_read_once(path, monkeypatch):
     with simcli.open(path) as run:
         assert [world for _, world in run.world_origins] == list(run.batch_numbers) == list(range(run.n_worlds))
         assert len(read) < run.n_worlds
+
+
+OLD_FILES = Path(__file__).parent / "references" / "old_files"
+READ_THEN = json.loads((OLD_FILES / "read_then.json").read_text())
+OLD_RUNS = [name for name in READ_THEN if name != "result"]
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    """The path of a file of an earlier version, by its name."""
+
+    def of(name):
+        path = tmp_path / f"{name}.h5"
+        path.write_bytes(gzip.decompress((OLD_FILES / f"{name}.h5.gz").read_bytes()))
+        return path
+
+    return of
+
+
+def same_numbers(found, then):
+    assert np.asarray(found).shape == np.asarray(then).shape
+    assert (np.asarray(found) == np.asarray(then)).all()
+
+
+def test_each_old_file_has_a_line_and_what_was_read_in_it():
+    stored = {path.name.removesuffix(".h5.gz") for path in OLD_FILES.glob("*.gz")}
+    told = re.findall(r"^\| `(\w+)\.h5\.gz` \| [0-9a-f]{8} \|", (OLD_FILES / "README.md").read_text(), re.MULTILINE)
+    assert stored == set(told) == set(READ_THEN)
+
+
+@pytest.mark.parametrize("name", OLD_RUNS)
+def test_runs_of_earlier_versions_hold_what_they_held(name, old_file, capsys):
+    path, then = old_file(name), READ_THEN[name]
+    with simcli.open(path) as run:
+        assert run.is_complete
+        assert [run.n_frames, run.n_worlds] == [then["frames"], then["worlds"]]
+        for kind in ("bodies", "joints", "points"):
+            assert list(getattr(run, kind)) == then[kind]
+        assert run.digest == then["digest"]
+        for path_in_file, numbers in then["last"].items():
+            same_numbers(run.read(path_in_file)[-1], numbers)
+        assert {name: values.tolist() for name, values in run.params.items()} == then["params"]
+        assert {name: one.value.tolist() for name, one in run.measures.items()} == then["measures"]
+        assert [[one.step, one.code, one.text] for one in run.events] == then["events"]
+        same_numbers(run.model["body_mass"], then["body_mass"])
+        for quantity, numbers in then["contacts"].items():
+            same_numbers(run.contacts(-1, 0)[quantity], numbers)
+    assert verify(path) == []
+    code, out, err = told_here(capsys, "info", path)
+    assert (code, err) == (Exit.OK, "")
+    assert f"{then['digest']}" in out
+
+
+@pytest.mark.parametrize("name", OLD_RUNS)
+def test_what_earlier_versions_did_not_have_reads_as_none_of_it(name, old_file):
+    with simcli.open(old_file(name)) as run, h5py.File(run.path) as file:
+        lengths = {axis: len(run.model[scale]) for axis, scale in NAME_SCALES.items()}
+        lacking = [column for column in COLUMNS if column.name not in file["model"]]
+        assert lacking
+        for column in lacking:
+            values = run.model[column.name]
+            assert values.ndim == len(column.axes)
+            assert not values.any()
+            assert all(lengths.get(axis, n) == n for axis, n in zip(column.axes, values.shape, strict=True)), column.name
+        if "gap" not in file["diag"]:
+            with pytest.raises(UnknownNameError, match="the version that made it recorded none"):
+                run.column("diag/gap")
+
+
+def test_the_rest_of_a_table_may_not_be_missing_from_an_old_file(old_file):
+    path = old_file("first")
+    with h5py.File(path, "r+", libver="latest") as file:
+        del file["model/body_mass"]
+    with pytest.raises(FileError, match="lacks /model/body_mass"):
+        simcli.open(path)
+
+
+@pytest.mark.parametrize("name", OLD_RUNS)
+def test_parts_of_old_runs_are_files_of_today(name, old_file, tmp_path):
+    assert run_here("slice", old_file(name), "--frames", "::4", "-o", tmp_path / "part.h5") == Exit.OK
+    assert verify(tmp_path / "part.h5") == []
+    with simcli.open(tmp_path / "part.h5") as part, h5py.File(part.path) as file:
+        assert {column.name for column in COLUMNS} <= file["model"].keys()
+        for path, numbers in READ_THEN[name]["last"].items():
+            same_numbers(part.read(path)[-1], numbers)
+
+
+def test_results_of_earlier_versions_hold_what_they_held(old_file, capsys):
+    then = READ_THEN["result"]
+    with simcli.open(old_file("result")) as result:
+        assert (result.kind, result.n_states) == ("fk", then["states"])
+        for field, numbers in then["last"].items():
+            same_numbers(result[field][-1], numbers)
+    code, out, err = told_here(capsys, "info", old_file("result"))
+    assert (code, err) == (Exit.OK, "")
+    assert "result of  fk" in out

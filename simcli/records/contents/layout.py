@@ -92,6 +92,7 @@ class Dataset:
         kind: "float" (the file's float type) or a numpy type code.
         channel: key of `output.channels` that records it, "always" for what is in every file.
         optional: True: a block may leave it out; the file then holds NaN, or -1 for integers.
+        is_younger: whether files of before lack it.
     """
 
     path: str
@@ -101,6 +102,7 @@ class Dataset:
     kind: str = "float"
     channel: str = "always"
     optional: bool = False
+    is_younger: bool = False
 
     def dtype(self, float_type: np.dtype | str) -> np.dtype:
         """Little-endian type on disk."""
@@ -199,15 +201,15 @@ def _energy() -> Iterable[Dataset]:
 
 
 def _diag() -> Iterable[Dataset]:
-    def row(name: str, unit: str, text: str, kind: str = "float", optional: bool = True) -> Dataset:
-        return Dataset(f"diag/{name}", ("F", "W"), unit, text, kind, optional=optional)
+    def row(name: str, unit: str, text: str, kind: str = "float", optional: bool = True, younger: bool = False) -> Dataset:
+        return Dataset(f"diag/{name}", ("F", "W"), unit, text, kind, optional=optional, is_younger=younger)
 
     yield row("iterations", "1", "iterations of the step that ends at the frame", "i4")
     yield row("residual", "mixed", "residual of that step's equations")
     yield row("position_violation", "m, rad", "largest violation of a constraint equation")
     yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint equation")
     yield row("penetration", "m", "deepest overlap of two shapes")
-    yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none")
+    yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none", younger=True)
     yield row("contacts", "1", "number of contacts", "i4")
     yield row(
         "status",

@@ -12,7 +12,18 @@ import numpy as np
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import Axes, coordinate_units
 
-YOUNGER = "GYDUZXI"  # axes that files of before lack
+YOUNGER = "GYDUZXIML"  # axes that files of before lack
+# Columns that files of before lack, of bodies, joints and shapes that those have: zero was all that there was.
+YOUNGER_COLUMNS = {
+    "body_compliance",
+    "body_gravity_compensation",
+    "joint_compliance",
+    "joint_init_angle",
+    "dof_spring_stiffness",
+    "dof_spring_rest",
+    "dof_spring_energy",
+    "shape_margin",
+}
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -39,12 +50,12 @@ class ModelColumn:
     @property
     def is_younger(self) -> bool:
         """Whether files of before lack it, which have none of what it is about."""
-        return not set(self.axes).isdisjoint(YOUNGER)
+        return self.name in YOUNGER_COLUMNS or not set(self.axes).isdisjoint(YOUNGER)
 
-    def empty(self) -> np.ndarray:
-        """What such a file would hold."""
-        sizes = {"W|1": 1, "M": 0, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
-        return np.zeros([0 if axis in YOUNGER else sizes[axis] for axis in self.axes])
+    def absent(self, axes: Axes) -> np.ndarray:
+        """What such a file would hold, by its axes."""
+        sizes = {"W|1": 1, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
+        return np.zeros([axes.size(axis) if axis in axes.label else sizes[axis] for axis in self.axes])
 
 
 PREFIXES = {

@@ -302,7 +302,7 @@ def _check_layout(file: h5py.File, held: dict[str, h5py.h5d.DatasetID], axes: Ax
     if not 0 <= n <= frames:
         raise FileError(f"{path}: /run/n_committed is {n}, but there are {frames} frames; the file is damaged")
     for row in selected(axes, ALL_CHANNELS):
-        if row.channel != "always" and f"/{row.path}" not in held:
+        if (row.channel != "always" or row.is_younger) and f"/{row.path}" not in held:
             continue
         dataset = _found(held, f"/{row.path}", path)
         kinds = [row.dtype("f8"), row.dtype("f4")] if row.kind == "float" else [row.dtype("f8")]

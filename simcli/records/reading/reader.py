@@ -150,6 +150,8 @@ class Trajectory:
             row = next((row for row in DATASETS if row.path == path), None)
             if row is None and not path.startswith("frames/point/"):
                 raise unknown("quantity", path, [row.path for row in DATASETS])
+            if row is not None and row.is_younger:
+                raise UnknownNameError(f"{self.path} holds no {path}: the version that made it recorded none")
             channel = row.channel if row else "state"
             raise UnknownNameError(
                 f"{self.path} holds no {path}: record it with `output: {{channels: [{channel}]}}`"
@@ -171,8 +173,8 @@ class Trajectory:
                 for name, dataset in self._file["model"].items()
             }
         lacking = [column for column in COLUMNS if column.is_younger and column.name not in found]
-        names = {NAME_SCALES[axis] for column in lacking for axis in column.axes if axis in YOUNGER}
-        return {name: np.array([], object) for name in names} | found | {column.name: column.empty() for column in lacking}
+        names = dict.fromkeys((NAME_SCALES[axis] for axis in YOUNGER), np.array([], object))
+        return names | found | {column.name: column.absent(self._axes) for column in lacking}
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:
