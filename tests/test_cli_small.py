@@ -354,6 +354,7 @@ def test_every_command_that_a_text_names_exists():
     named = re.compile(r"`simcli ([a-z][a-z-]*)")
     house = Path(package.__file__).parent
     texts = [*house.rglob("*.py"), *house.rglob("*.yaml"), *house.rglob("*.md"), house.parent / "README.md"]
+    texts += [path for path in (house.parent / ".github").rglob("*.*") if path.is_file()]
     for path in texts:
         for command in named.findall(path.read_text(encoding="utf-8")):
             assert command in COMMANDS, f"{path}: `simcli {command}`"

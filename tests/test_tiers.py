@@ -1,10 +1,16 @@
-"""The tiers of the tests: each test is in one, and the default one holds what the README promises."""
+"""The tiers of the tests: each test is in one, and the default one holds what the README promises.
+
+The folder .github: workflows start `.ci/run` or build, on the Pythons that pyproject.toml names, and forms ask for what a
+report needs.
+"""
 
 import re
+import tomllib
 from itertools import product
 from pathlib import Path
 
 import pytest
+import yaml
 from support import touched
 from support.full_cases import FULL_CASES
 from support.machine import WORKER, free_memory, workers_that_fit
@@ -87,3 +93,88 @@ def test_free_memory_is_that_of_the_machine_and_of_its_group(tmp_path, most, fre
         (group / f"memory.{name}").write_text(text)
     assert free_memory(tmp_path) == free
     assert free_memory(tmp_path / "elsewhere") is None
+
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = {path.stem: yaml.safe_load(path.read_text()) for path in (GITHUB / "workflows").iterdir()}
+FORMS = {path.stem: yaml.safe_load(path.read_text()) for path in (GITHUB / "ISSUE_TEMPLATE").iterdir()}
+CONFIG = FORMS.pop("config")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# What a workflow may run beside `.ci/run`, by the first words: what builds, and what attaches that to a tag.
+BUILDS = ("python -m pip install build", "python -m build", "gh release create ")
+ACTIONS = {"actions/checkout", "actions/setup-python"}
+EVENTS = True  # the key `on` of a workflow, which is a truth value in YAML 1.1
+
+
+def steps(workflow, key):
+    """What its steps have of a key, in order."""
+    return [step[key] for job in workflow["jobs"].values() for step in job["steps"] if key in step]
+
+
+def test_workflows_start_the_one_script():
+    assert {"check", "nightly", "release"} <= WORKFLOWS.keys()
+    for name, workflow in WORKFLOWS.items():
+        assert {"name", EVENTS, "permissions", "jobs"} <= workflow.keys()
+        for job in workflow["jobs"].values():
+            assert {"runs-on", "timeout-minutes", "steps"} <= job.keys()
+            assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+        started = [line for line in steps(workflow, "run") if line.split()[0] == ".ci/run"]
+        assert started, name
+        assert [line for line in steps(workflow, "run") if line not in started and not line.startswith(BUILDS)] == []
+        assert {re.sub("@v[0-9]+$", "", one) for one in steps(workflow, "uses")} <= {
+            "actions/checkout",
+            "actions/setup-python",
+        }
+    assert set(steps(WORKFLOWS["check"], "run")) == {".ci/run"}
+    assert set(steps(WORKFLOWS["nightly"], "run")) == {".ci/run --all"}
+    assert WORKFLOWS["release"][EVENTS] == {"push": {"tags": ["v*"]}}
+
+
+def test_options_of_the_script_are_its_own():
+    """And nothing is uploaded to an index."""
+    said = (ROOT / ".ci" / "run").read_text()
+    texts = [*(path.read_text() for path in GITHUB.rglob("*.*")), (ROOT / "README.md").read_text()]
+    named = {option for text in texts for option in re.findall(r"\.ci/run (--[\w-]+)", text)}
+    assert named
+    assert [option for option in named if f"{option})" not in said] == []
+    assert [text for text in texts if re.search("twine|pypi-publish|pip upload", text)] == []
+
+
+def test_workflows_take_each_python_of_the_package():
+    told = [one.rpartition(" ")[2] for one in PYPROJECT["classifiers"] if re.fullmatch(r".*Python :: 3\.\d+", one)]
+    assert told
+    for name in ("check", "nightly"):
+        for job in WORKFLOWS[name]["jobs"].values():
+            assert job["strategy"]["matrix"]["python"] == told
+        assert steps(WORKFLOWS[name], "with")[0] == {"python-version": "${{ matrix.python }}"}
+    assert steps(WORKFLOWS["release"], "with")[0]["python-version"] in told
+    said = (GITHUB / "CONTRIBUTING.md").read_text()
+    assert [one for one in told if one not in said] == []
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_ask_for_what_a_report_needs(name):
+    form = FORMS[name]
+    assert form["name"]
+    assert form["description"]
+    fields = {field["id"]: field for field in form["body"]}
+    assert len(fields) == len(form["body"])
+    assert all(field["type"] in ("textarea", "input") and field["attributes"]["label"] for field in fields.values())
+    assert all(isinstance(field["validations"]["required"], bool) for field in fields.values())
+    assert "simcli doctor" in str(fields["doctor"]["attributes"])
+    assert fields["scene"]["validations"]["required"]
+    assert fields["doctor"]["validations"]["required"] or name == "wish"
+
+
+def test_what_contributors_read_names_what_there_is():
+    said = (GITHUB / "CONTRIBUTING.md").read_text()
+    set_up, *_ = re.findall(r"```bash\n(.*?)```", said, re.DOTALL)
+    assert len(set_up.splitlines()) == 2
+    assert [line for line in set_up.splitlines() if "[test]" in line]
+    for marks in (f'-m "{FULL}"', "-m slow", "python -m pytest`"):
+        assert marks in said
+    assert [file for file in re.findall(r"tests/\w+\.py", said) if not (ROOT / file).is_file()] == []
+    for text in (path.read_text() for path in GITHUB.rglob("*.*")):
+        links = re.findall(r"https://[^\s)]+", text)
+        assert [link for link in links if not link.startswith(PYPROJECT["urls"]["Homepage"])] == []
+    assert CONFIG["contact_links"]
