@@ -8,12 +8,15 @@ The tutorial, line by line: every command runs, in order, and answers what the p
 
 The theory pages: constants that they tell are those of the code, and every source has author and year.
 
+The page of changes begins with the version of the package.
+
 The JSON Schema as an editor uses it: it takes every good scene, and points at what is wrong in a broken one.
 """
 
 import json
 import re
 import shlex
+import tomllib
 import warnings
 from importlib.resources import files
 
@@ -42,6 +45,7 @@ from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.spec import document_of_text, json_schema, load_document
 from simcli.spec.base.fault_list import Faults
 from simcli.spec.base.nodes import find, parse_path, plain
+from simcli.spec.base.old_keys import OLD_KEYS
 from simcli.spec.document.loader import parse_text
 from simcli.spec.faults import codes
 from simcli.spec.lookup.json_schema import DRAFT
@@ -325,6 +329,25 @@ def test_every_source_has_a_year_and_is_cited(page):
         assert year, entry
         names = re.findall(r"[A-Z][a-z]+", entry.split(year.group())[0])
         assert any(re.search(rf"{name}[^;]{{0,80}}{year.group()}", " ".join(text.split())) for name in names), entry
+
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def test_the_newest_change_is_that_of_the_version():
+    versions = re.findall(r"^## (\d[\d.]*)$", page("changes"), re.MULTILINE)
+    assert versions[0] == VERSION
+    numbers = [tuple(map(int, one.split("."))) for one in versions]
+    assert numbers == sorted(set(numbers), reverse=True)
+
+
+def test_the_policy_names_each_number_of_a_format():
+    said = page("changes")
+    for name in ("simcli: 1", "sweep: 1", "simcli_format", "simcli_result", "simcli.run/2", "tests/references/old_files"):
+        assert f"`{name}`" in said
+    for old, new in OLD_KEYS.items():
+        assert f"`{old.rpartition('.')[2]}`" in said or f"`{old}`" in said
+        assert f"`{new}`" in said
 
 
 # Kinds of mistakes that a schema can tell, and scenes of each.

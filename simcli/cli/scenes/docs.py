@@ -56,6 +56,7 @@ READING_ORDER = (
     "theory-natural",
     "theory-affine",
     "theory-contact",
+    "changes",
     _HOUSE,
 )
 
