@@ -8,7 +8,7 @@ The tutorial, line by line: every command runs, in order, and answers what the p
 
 The theory pages: constants that they tell are those of the code, and every source has author and year.
 
-The page of changes begins with the version of the package.
+The page of changes begins with the version of the package; the page `why` has the numbers of the page `speed`.
 
 The JSON Schema as an editor uses it: it takes every good scene, and points at what is wrong in a broken one.
 """
@@ -348,6 +348,29 @@ def test_the_policy_names_each_number_of_a_format():
     for old, new in OLD_KEYS.items():
         assert f"`{old.rpartition('.')[2]}`" in said or f"`{old}`" in said
         assert f"`{new}`" in said
+
+
+def test_why_has_the_numbers_of_the_page_on_speed():
+    """And no others with a point, but for the version."""
+    said, speed = page("why"), page("speed")
+    rows = re.findall(r"^\|.*\d.*\|$", said.split("## Numbers\n")[1].split("\n## ")[0], re.MULTILINE)[1:]
+    assert len(rows) == 5
+    assert [row for row in rows if row not in speed.splitlines()] == []
+    numbers = set(re.findall(r"(?<![\d.])\d+\.\d+(?![\d.]*[\d.])", said))
+    assert [one for one in numbers if one not in speed] == []
+    assert "a ratio of 14.8" in speed
+    assert "15 times faster" in " ".join(speed.split())
+
+
+def test_why_names_every_program_that_it_is_beside():
+    said = page("why")
+    names = ("MuJoCo", "Drake", "Project Chrono", "Exudyn", "MBDyn", "OpenSim", "Newton")
+    assert tuple(re.findall(r"^\| ([A-Z][\w ]+?) \| .+ \| .+ \|$", said, re.MULTILINE)) == names
+    (cited,) = re.findall(r"version = \{(.+)\}", said)
+    assert cited == VERSION
+    commands = re.findall(r"`python (tests/\S+)|`\S*? ?(tests/\w+\.py)", said)
+    assert commands
+    assert [path for pair in commands for path in pair if path and not (ROOT / path.strip("`")).is_file()] == []
 
 
 # Kinds of mistakes that a schema can tell, and scenes of each.

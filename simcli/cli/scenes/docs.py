@@ -18,6 +18,7 @@ READING_ORDER = (
     "start",
     "tutorial",
     "gallery",
+    "why",
     _SCENE,
     "units",
     "expressions",
