@@ -226,6 +226,31 @@ def test_commands_of_the_first_steps_work(command, tmp_path, monkeypatch):
     assert code == Exit.OK, err
 
 
+@pytest.mark.slow
+def test_commands_and_program_of_the_readme_work(command, tmp_path, monkeypatch):
+    """In order, with the files of the pages that it names; what it makes with pip, .ci/run does."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    root = Path(package.__file__).parents[1]
+    text = (root / "README.md").read_text(encoding="utf-8")
+    code, _, err = command("run", root / "scenes" / "double_pendulum.yaml", "-q")
+    assert code == Exit.OK, err
+    (tmp_path / "sweep.yaml").write_text(re.findall(r"```yaml\n(sweep: 1.*?)```", text_of("sweep"), re.DOTALL)[0])
+    (tmp_path / "cartpole.yaml").write_text(re.findall(r"```yaml\n(.*?)```", text_of("python"), re.DOTALL)[0])
+    blocks = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+    lines = [
+        shlex.split(line, comments=True)[1:] for block in blocks for line in block.splitlines() if line.startswith("simcli ")
+    ]
+    assert len(lines) > 20
+    for words in lines:
+        code, _, err = command(*words)
+        assert code == Exit.OK, (words, err)
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(program, "README.md", "exec"), {})
+    with package.open("balance.h5") as run:
+        assert run.n_worlds == 1024
+
+
 def test_python_of_the_results_page_works(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command("new", "swing", "--template", "pendulum")[0] == Exit.OK
