@@ -8,7 +8,7 @@ import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partialmethod, reduce
 from typing import Any
 
 from simcli.model.tables.signal_tables import Op
@@ -196,20 +196,9 @@ class Term:
         other = other if isinstance(other, Term) else self.code.number(other)
         return self.code.of(op, *((other, self) if swapped else (self, other)))
 
-    def __add__(self, other):
-        return self._with(Op.ADD, other)
-
-    def __sub__(self, other):
-        return self._with(Op.SUBTRACT, other)
-
-    def __rsub__(self, other):
-        return self._with(Op.SUBTRACT, other, swapped=True)
-
-    def __mul__(self, other):
-        return self._with(Op.MULTIPLY, other)
-
-    def __truediv__(self, other):
-        return self._with(Op.DIVIDE, other)
-
-    def __neg__(self):
-        return self._with(Op.MULTIPLY, -1.0)
+    __add__ = partialmethod(_with, Op.ADD)
+    __sub__ = partialmethod(_with, Op.SUBTRACT)
+    __rsub__ = partialmethod(_with, Op.SUBTRACT, swapped=True)
+    __mul__ = partialmethod(_with, Op.MULTIPLY)
+    __truediv__ = partialmethod(_with, Op.DIVIDE)
+    __neg__ = partialmethod(_with, Op.MULTIPLY, -1.0)

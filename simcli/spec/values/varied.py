@@ -8,7 +8,9 @@ and each group passes by itself. What is no arithmetic, as a text made of a numb
 """
 
 import bisect
+import operator
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -74,29 +76,14 @@ class Varied:
             return Varied(operate(self.values, float(other)))
         raise DivergedError
 
-    def __add__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: a + b)
-
-    def __radd__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: b + a)
-
-    def __sub__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: a * b)
-
-    def __rmul__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: b * a)
-
-    def __truediv__(self, other: object) -> "Varied":
-        return self._with(other, _quotient)
-
-    def __rtruediv__(self, other: object) -> "Varied":
-        return self._with(other, lambda a, b: _quotient(b, a))
+    __add__ = partialmethod(_with, operate=operator.add)
+    __radd__ = partialmethod(_with, operate=lambda a, b: b + a)
+    __sub__ = partialmethod(_with, operate=operator.sub)
+    __rsub__ = partialmethod(_with, operate=lambda a, b: b - a)
+    __mul__ = partialmethod(_with, operate=operator.mul)
+    __rmul__ = partialmethod(_with, operate=lambda a, b: b * a)
+    __truediv__ = partialmethod(_with, operate=lambda a, b: _quotient(a, b))
+    __rtruediv__ = partialmethod(_with, operate=lambda a, b: _quotient(b, a))
 
     def __pow__(self, other: object) -> "Varied":
         return world_by_world(_power, self, other)
@@ -120,22 +107,15 @@ class Varied:
             return answered(ask(self.values, float(other)))
         raise DivergedError
 
-    def __lt__(self, other: object) -> bool:
-        return self._asked(other, lambda a, b: a < b)
-
-    def __le__(self, other: object) -> bool:
-        return self._asked(other, lambda a, b: a <= b)
-
-    def __gt__(self, other: object) -> bool:
-        return self._asked(other, lambda a, b: a > b)
-
-    def __ge__(self, other: object) -> bool:
-        return self._asked(other, lambda a, b: a >= b)
+    __lt__ = partialmethod(_asked, ask=operator.lt)
+    __le__ = partialmethod(_asked, ask=operator.le)
+    __gt__ = partialmethod(_asked, ask=operator.gt)
+    __ge__ = partialmethod(_asked, ask=operator.ge)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _NUMBER):
             return False
-        return self._asked(other, lambda a, b: a == b)
+        return self._asked(other, operator.eq)
 
     def __hash__(self) -> int:
         raise DivergedError
