@@ -17,9 +17,7 @@ from support.scenes import faults_of
 
 import simcli
 from simcli import rotations as rot
-from simcli.model.forms import natural_coordinates as con
 from simcli.model.forms.frame_pairs import pushes_of
-from simcli.model.forms.natural_coordinates import Basis
 from simcli.model.forms.natural_form import natural_form
 from simcli.model.forms.polynomials import Forms
 from simcli.model.joints.elimination import tree_dofs
@@ -428,11 +426,17 @@ def run(tmp_path_factory):
     return folder / "a.h5"
 
 
+def entities(pose, points, vectors):
+    """Points and vectors of a body, in the world, one after the other."""
+    R = rot.quat_to_matrix(pose[..., 3:])
+    placed = np.concatenate([pose[..., :3] + R @ point for point in points], axis=-1)
+    return np.concatenate([placed, *(R @ vector for vector in vectors)], axis=-1)
+
+
 def test_frames_hold_the_coordinates_that_the_scene_chooses(run):
     with simcli.open(run) as seen:
-        for name, (kind, points, vectors) in CHOSEN.items():
-            basis = Basis(kind, np.array(points, float), np.array(vectors, float))
-            expected = con.coordinates(basis, seen.body(name).pose[...])
+        for name, (_, points, vectors) in CHOSEN.items():
+            expected = entities(seen.body(name).pose[...], np.array(points, float), np.array(vectors, float))
             assert seen.body(name).natural_q.shape == expected.shape
             np.testing.assert_allclose(seen.body(name).natural_q, expected, atol=1e-14, rtol=0)
         turn = rot.quat_from_rpy(np.array([0.3, 0.0, 0.5]))  # a point keeps the attitude of its shapes

@@ -74,14 +74,6 @@ class HostStorage:
         block, lane = np.divmod(worlds, self.packs.shape[2])
         self.packs[block[:, None], rows, lane[:, None]] = values
 
-    def read_blocks(self, blocks: np.ndarray) -> np.ndarray:
-        """All packs of some blocks, (blocks, packs, lanes): a copy."""
-        return self.packs[blocks]
-
-    def write_blocks(self, blocks: np.ndarray, values: np.ndarray) -> None:
-        """Set all packs of some blocks."""
-        self.packs[blocks] = values
-
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
 

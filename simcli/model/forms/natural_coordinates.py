@@ -1,16 +1,11 @@
-"""Natural coordinates as a user chooses them: points and vectors of a body, and all that is constant with them.
+"""Natural coordinates as a user chooses them: points and vectors of a body.
 
 A body of M dimensions (0 a point, 1 a bar, 2 a body in a plane, 3 a body in space) has 1 + M entities, points first, of N
 numbers each: 3 in space, 2 in the plane of a planar scene. With the differences of its points to the first one, and its
-vectors, as columns of X in body axes, a place r of the body is a constant combination of the entities,
+vectors, as columns of X in body axes, a place of the body is a constant combination of the entities, and the coordinates of
+any two constructors of a body are constant combinations of each other. X need not be orthogonal.
 
-    x(r) = sum_k w_k q_k      w = (1, c) B,  c = X^+ (r - r_1),  B takes points to differences
-
-so that the mass matrix M (x) E_N is constant, rigidity is M (M + 1) / 2 quadratic rows with constant Hessians, and the
-coordinates of any two constructors of a body are constant combinations of each other. X need not be orthogonal.
-
-Source: Garcia de Jalon and Bayo (1994), chapters 2 to 4, in the constructors of Rible. Deviation: the second moments of a
-planar body are half its inertia about the normal in each direction; only their sum moves anything.
+Source: Garcia de Jalon and Bayo (1994), chapters 2 to 4, in the constructors of Rible. No deviation.
 """
 
 from dataclasses import dataclass
@@ -25,10 +20,8 @@ from simcli.model.tables.worlds import Worlds
 
 DEPENDENT = 1e-6  # least singular value of X with columns of length one, relative to the largest, of independent vectors
 OFF_AXIS = 1e-9  # [m], or of a unit vector: rounding in the file
-PLANAR = ("1P2V", "2P1V", "3P")
 SLENDER = ("1P1V", "2P", "1P")
 LETTERS = "uvw"
-PAIRS = {0: (), 1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1)), 3: ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))}
 
 
 def constructor_counts(kind: str) -> tuple[int, int]:
@@ -47,13 +40,11 @@ class Basis:
     """Points and vectors that describe one body.
 
     Attributes:
-        kind: as `2P2V`.
         points: [m], (..., P, 3), body frame.
         vectors: [m], (..., V, 3), body axes.
         plane: index of the normal of a planar scene, -1 in space.
     """
 
-    kind: str
     points: Array
     vectors: Array
     plane: int = -1
@@ -79,113 +70,6 @@ class Basis:
         """Of the columns of X, [m], (..., 1, M); 1 of those that are none."""
         found = np.linalg.norm(self.differences, axis=-2, keepdims=True)
         return np.where(found > 0.0, found, 1.0)
-
-    @property
-    def inverse(self) -> Array:
-        """X^+, [1/m], (..., M, N), at the same precision whatever the lengths of the columns are."""
-        return np.linalg.pinv(self.differences / self.lengths) / np.swapaxes(self.lengths, -1, -2)
-
-    @property
-    def standard(self) -> Array:
-        """B, [1], (1 + M, 1 + M): first point, differences and vectors from the entities."""
-        B = np.eye(1 + self.n_dims)
-        B[1 : self.points.shape[-2], 0] = -1.0
-        return B
-
-
-def weights(basis: Basis, place: Array) -> Array:
-    """w, [1], (..., 1 + M), of a place [m], (..., 3), body frame."""
-    gap = (place - basis.points[..., 0, :]) @ basis.axes.T
-    c = (basis.inverse @ gap[..., None])[..., 0]
-    return np.concatenate((np.ones((*c.shape[:-1], 1)), c), axis=-1) @ basis.standard
-
-
-def coordinates(basis: Basis, pose: Array) -> Array:
-    """The coordinates q of a body: its points, then its vectors.
-
-    Args:
-        basis: leading axes as those of the pose, or none.
-        pose: [m, 1], (..., 7), of the body frame, world.
-
-    Returns:
-        [m], (..., N (1 + M)).
-    """
-    R = rot.quat_to_matrix(pose[..., 3:])[..., None, :, :]
-    points = pose[..., None, :3] + rot.turn(R, basis.points)
-    vectors = np.broadcast_to(rot.turn(R, basis.vectors), (*points.shape[:-2], basis.vectors.shape[-2], 3))
-    entities = np.concatenate((points, vectors), axis=-2) @ basis.axes.T
-    return entities.reshape(*entities.shape[:-2], -1)
-
-
-def rates(basis: Basis, com: Array, pose: Array, twist: Array) -> Array:
-    """Rates of the coordinates, (..., N (1 + M)).
-
-    Args:
-        basis: as of `coordinates`.
-        com: [m], (..., 3), centre of mass, body frame.
-        pose: [m, 1], (..., 7).
-        twist: [m/s, rad/s], (..., 6), velocity of the centre of mass and angular velocity, world.
-    """
-    R, w = rot.quat_to_matrix(pose[..., 3:])[..., None, :, :], twist[..., None, 3:]
-    points = twist[..., None, :3] + rot.cross(w, rot.turn(R, basis.points - com[..., None, :]))
-    vectors = rot.cross(w, rot.turn(R, basis.vectors))
-    entities = np.concatenate((points, vectors), axis=-2) @ basis.axes.T
-    return entities.reshape(*entities.shape[:-2], -1)
-
-
-def second_moments(basis: Basis, inertia: Array) -> Array:
-    """J about the centre of mass along the axes of the entities, [kg m^2], (..., N, N), from the inertia in body axes."""
-    n = len(basis.axes)
-    about = inertia[..., basis.plane, basis.plane, None, None]
-    second = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
-    if basis.n_dims == 1:
-        along = rot.unit(basis.differences[..., 0])
-        outer = along[..., :, None] * along[..., None, :]
-        return outer * (about if basis.plane >= 0 else (along * rot.turn(second, along)).sum(axis=-1)[..., None, None])
-    return 0.5 * about * np.eye(n) if basis.plane >= 0 else second
-
-
-def mass_matrix(basis: Basis, mass: Array, com: Array, inertia: Array) -> Array:
-    """The constant mass matrix of the coordinates.
-
-    Args:
-        basis: of the body.
-        mass: [kg], (...).
-        com: [m], (..., 3), body frame.
-        inertia: [kg m^2], (..., 3, 3), about the centre of mass, body axes; what a bar or point ignores is not read.
-
-    Returns:
-        [kg], (..., N (1 + M), N (1 + M)), singular for flat bodies.
-    """
-    B, n = basis.standard, len(basis.axes)
-    back = basis.inverse
-    a = (back @ ((com - basis.points[..., 0, :]) @ basis.axes.T)[..., None])[..., 0]
-    mass = np.asarray(mass, float)[..., None, None]
-    z = back @ second_moments(basis, inertia) @ np.swapaxes(back, -1, -2)
-    one_a = np.concatenate((np.ones((*a.shape[:-1], 1)), a), axis=-1)
-    small = mass * one_a[..., :, None] * one_a[..., None, :]
-    small[..., 1:, 1:] += z
-    return np.kron(B.T @ small @ B, np.eye(n))
-
-
-def rigidity_hessians(basis: Basis) -> Array:
-    """Constant Hessians of the intrinsic constraints, [1], (K, N (1 + M), N (1 + M)), K = M (M + 1) / 2."""
-    B, n, size = basis.standard, len(basis.axes), 1 + basis.n_dims
-    out = []
-    for i, j in PAIRS[basis.n_dims]:
-        pick = np.zeros((size, size))
-        pick[1 + i, 1 + j] += 1.0
-        pick[1 + j, 1 + i] += 1.0
-        out.append(np.kron(B.T @ pick @ B, np.eye(n)))
-    return np.array(out).reshape(-1, n * size, n * size)
-
-
-def rigidity(basis: Basis, q: Array) -> tuple[Array, Array]:
-    """Intrinsic constraints u_i . u_j - X_i . X_j at coordinates q, (K,) [m^2], and their Jacobian, (K, N (1 + M)) [m]."""
-    jacobian = rigidity_hessians(basis) @ q
-    X = basis.differences
-    reference = [X[..., i] @ X[..., j] for i, j in PAIRS[basis.n_dims]]
-    return 0.5 * jacobian @ q - np.array(reference), jacobian
 
 
 def complain(basis: Basis, com: Array, inertia: Array) -> str:
@@ -278,7 +162,7 @@ def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:
         vectors = _completed(points, frame, n[1], model.plane)
     lead = max(len(points), len(vectors))
     points, vectors = (np.broadcast_to(a, (lead, *a.shape[1:])) for a in (points, vectors))
-    return Basis(kind, points, vectors, model.plane)
+    return Basis(points, vectors, model.plane)
 
 
 def _completed(points: Array, frame: Array, n: int, plane: int) -> Array:

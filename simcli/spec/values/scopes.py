@@ -189,16 +189,6 @@ def failed(mark: Mark) -> Scalar:
     return Scalar(FailedParameter(), mark)
 
 
-def _uses(node: Node, names: set[str]) -> bool:
-    """Whether an expression below a node names one of the parameters."""
-    if not node.has_dollar:
-        return False
-    if isinstance(node, Scalar):
-        return has_expression(node.value) and bool(names & names_in(node.value))
-    children = node.items.values() if isinstance(node, TableNode) else node.items
-    return any(_uses(item, names) for item in children)
-
-
 def written_dimension(node: Node | None) -> tuple | None:
     """Dimension of a number that is written with a unit, None of any other."""
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
