@@ -26,6 +26,7 @@ from simcli.kernels.complementarity.newton import (
 )
 from simcli.kernels.complementarity.preparation import prepare_problem, regularize_problem
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.device.stage_lists import only, repeat
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
@@ -304,11 +305,9 @@ def finish(p: ti.template(), w: ti.i32):
     Writes: impulse of all, p.known
     """
     p.known.store(w, 0, p.arena.zero() + 1.0)
-    for s in range(whole(p.live, w, 0)):
-        p.rows.impulse.store(w, s, p.rows.kept.load(w, s))
+    copy(p.rows.impulse, p.rows.kept, whole(p.live, w, 0), w)
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
-            side.impulse.store(w, c, side.kept.load(w, c))
+        copy(side.impulse, side.kept, whole(p.live, w, 1), w)
 
 
 MEASURE = (only(is_unknown, respond), measure)

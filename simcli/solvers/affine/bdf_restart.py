@@ -175,8 +175,7 @@ def keep_regimes(c: ti.template(), w: ti.i32):
     """
     _keep_patterns(c, w)
     find_regimes(c.potential.laws, w)
-    for k in range(c.potential.laws.n):
-        c.potential.laws.regime_before.store(w, k, c.potential.laws.regime.load(w, k))
+    copy(c.potential.laws.regime_before, c.potential.laws.regime, c.potential.laws.n, w)
 
 
 @needs.touching

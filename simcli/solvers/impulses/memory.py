@@ -235,8 +235,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     _remember(c, w)
-    for n in range(m.n_plain):
-        m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
+    copy(m.kept, m.problem.rows.impulse, m.n_plain, w)
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     _book_loss(c, w)
 

@@ -21,6 +21,7 @@ and thin bodies, which are a little more than their inertia (model/forms/natural
 that rounds take the rest away.
 """
 
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.rows.quadratic import bend_gradients, extend, give_state
 from simcli.solvers.base import needs
@@ -50,8 +51,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
         a = c.state.qdd.load(w, f.qd_at.at(i))
         c.alpha.a.store(w, i, a)
         c.alpha.w.store(w, i, a)
-    for r in range(f.n_rows):
-        c.steps.force.store(w, r, c.bound.system.force.load(w, r))
+    copy(c.steps.force, c.bound.system.force, f.n_rows, w)
     keep_prescribed_accelerations(c, w)
     forget_holds(c, w)
 
@@ -262,6 +262,5 @@ def end_alpha(c: ti.template(), w: ti.i32):
         f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
         c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))
         c.alpha.w.store(w, i, c.alpha.next_w.load(w, i))
-    for i in range(f.n + f.n_forms):
-        f.x.store(w, i, f.next_x.load(w, i))
+    copy(f.x, f.next_x, f.n + f.n_forms, w)
     give_state(f, c.state, w)

@@ -5,6 +5,7 @@ of a step serves its velocities, its accelerations and its corrections; where sp
 accelerations take a second one. The list is in programs.py, with that of generalized_alpha, which shares stages.
 """
 
+from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of, select
 from simcli.kernels.rows.quadratic import (
@@ -219,13 +220,11 @@ def end_midpoint(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     note_coordinate_paces(c, w)
     bend_gradients(f, f.next_x, w)
-    for i in range(f.n + f.n_forms):
-        f.x.store(w, i, f.next_x.load(w, i))
+    copy(f.x, f.next_x, f.n + f.n_forms, w)
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
     _add_work_of_end(c, w)
-    for i in range(f.n):
-        c.steps.load.store(w, i, c.pushes.pull.load(w, i))
+    copy(c.steps.load, c.pushes.pull, f.n, w)
     add_row_forces(c, w)
     for i in range(f.n):
         change = c.steps.load.load(w, i) / f.mass.load(w, i) - c.steps.acceleration.load(w, i)
