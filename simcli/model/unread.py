@@ -159,10 +159,9 @@ class _Readers:
             is_own = joint.type == "free" and joint.child == body
             if body in (joint.parent, joint.child) and not (is_own and not joint.uses_frames and joint.at is None):
                 return True
-        expanded = self.document.expanded
         return any(
             path[-1] == "in" and str(getattr(node, "value", "")).split("/")[0] == body
-            for path, node in walk_nodes(expanded)
+            for path, node in walk_nodes(self.document.expanded)
             if path
         )
 

@@ -88,9 +88,8 @@ def change_of(side: ti.template(), w: ti.i32, r: ti.i32, fresh: ti.template()):
 
     Writes: side.counted
     """
-    zero = side.gain.arena.zero()
     gain = side.gain.load(w, r)
-    change = gain - kept_of(side.counted.load(w, r), fresh, zero)
+    change = gain - kept_of(side.counted.load(w, r), fresh, side.gain.arena.zero())
     side.counted.store(w, r, gain)
     return change
 

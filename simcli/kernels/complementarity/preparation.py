@@ -118,14 +118,13 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
 
     Writes: p.live, p.progress.rows, side.given
     """
-    zero = p.arena.zero()
     last = 0
     for r in range(most_of(p, w, which)):
         on = side.on.load(w, r) != 0.0
         if on:
             last = r + 1
             p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + side.bias.width)
-    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    p.live.store(w, which, p.arena.zero() + ti.cast(last, p.arena.device.real))
     for r in range(last):
         silence(w, side.given, r, side.on.load(w, r) != 0.0)
         unless_finite(w, side.impulse, r)
@@ -142,14 +141,13 @@ def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.templ
 
     Writes: p.live, p.progress.rows, side.{given, impulse}
     """
-    zero = p.arena.zero()
     last = 0
     for r in range(most_of(p, w, which)):
         on = side.on.load(w, r)
         if any_lane(on != 0.0):
             last = r + 1
             p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + on * side.jacobian.width)
-    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    p.live.store(w, which, p.arena.zero() + ti.cast(last, p.arena.device.real))
     for r in range(last):
         on = side.on.load(w, r) != 0.0
         if any_lane(on == 0):

@@ -36,7 +36,6 @@ def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     Reads:  u columns, s.{R, o, v, origin}
     Writes: u.wrench
     """
-    zero = t.arena.zero()
     link_a = u.link_a.at(k)
     link_b = u.link_b.at(k)
     x_a, p_a, v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
@@ -48,7 +47,7 @@ def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     force, couple, power, energy = act_between_frames(u, w, k, gap, sides)
     arm_a, arm_b = arms_of(u, w, k, gap[0])
     u.wrench.store(w, k, Force.of(force, couple + arm_b.cross(force)))
-    return force, couple, x_a + arm_a, x_b + arm_b, power, zero, energy
+    return force, couple, x_a + arm_a, x_b + arm_b, power, t.arena.zero(), energy
 
 
 def act_between_frames(u, w, k, gap, sides):

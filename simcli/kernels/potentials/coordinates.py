@@ -82,7 +82,6 @@ def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
     Reads:  p.{rows.residual, laws}
     Writes: p.{first, second, cross}
     """
-    zero = p.gradient.arena.zero()
     y = p.laws
     for m in range(y.n_points):
         k = y.point_of.at(m)
@@ -102,7 +101,7 @@ def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
         else:
             p.first.store(w, row, slope)
             p.second.store(w, row, bend)
-            p.cross.store(w, k, zero)
+            p.cross.store(w, k, p.gradient.arena.zero())
 
 
 @ti.func

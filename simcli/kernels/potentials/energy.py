@@ -50,9 +50,8 @@ def find_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
     Reads:  p.{rows.residual, slope, bend, laws}
     Writes: p.{first, second, cross}
     """
-    zero = p.gradient.arena.zero()
     for r in range(p.n_rows):
-        stiffness = p.stiffness.load(w, r) + zero
+        stiffness = p.stiffness.load(w, r) + p.gradient.arena.zero()
         p.first.store(w, r, p.rows.residual.load(w, r) * stiffness)
         p.second.store(w, r, stiffness)
     if ti.static(p.laws.n > 0):

@@ -325,7 +325,6 @@ def hold(y: ti.template(), w: ti.i32):
     Reads:  y.{entry, acceleration, multiplier, load, free}
     Writes: y.effort
     """
-    zero = y.entry.arena.zero()
     for i in range(y.n_dofs):
         y.effort.store(w, i, -y.load.load(w, i))
     for m in range(y.n_entries):
@@ -340,4 +339,4 @@ def hold(y: ti.template(), w: ti.i32):
             if i != j:
                 y.effort.store(w, j, y.effort.load(w, j) + value * y.acceleration.load(w, i))
     for i in range(y.n_dofs):
-        y.effort.store(w, i, select(y.free.load(w, i) == 0.0, y.effort.load(w, i), zero))
+        y.effort.store(w, i, select(y.free.load(w, i) == 0.0, y.effort.load(w, i), y.entry.arena.zero()))

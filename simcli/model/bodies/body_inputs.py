@@ -211,11 +211,10 @@ def _numbers(worlds: Worlds) -> _Numbers:
     def read(get, shape: tuple[int, ...] = ()) -> list[Array]:
         return worlds.columns(lambda s: [get(body) for body in s.bodies.values()], len(worlds.first.bodies), shape)
 
-    plane = worlds.first.world.plane
     return _Numbers(
         mass=read(lambda body: body.mass or 0.0),
         com=read(lambda body: body.com or _NOWHERE, (3,)),
-        inertia=read(lambda body: _tensor(body.inertia, plane), (3, 3)),
+        inertia=read(lambda body: _tensor(body.inertia, worlds.first.world.plane), (3, 3)),
         compliance=read(lambda body: body.natural.compliance if body.natural else 0.0),
         gravity_compensation=read(lambda body: body.gravity_compensation),
     )
@@ -330,10 +329,9 @@ def read_points(worlds: Worlds) -> Points:
     Returns:
         The table.
     """
-    bodies = worlds.first.bodies
     keys = [
         (b, name, point)
-        for b, (name, body) in enumerate(bodies.items())
+        for b, (name, body) in enumerate(worlds.first.bodies.items())
         for point in (body.places if body.frames else body.points)
     ]
     positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].places[p], (3,)) for _, n, p in keys]

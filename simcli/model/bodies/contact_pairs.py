@@ -172,14 +172,13 @@ def _resting(worlds: Worlds, members: Labels, groups: Groups, always: Parting, g
 
 def _apart(worlds: Worlds, shapes: Shapes, labels: Labels, groups: Groups, always: Parting) -> Array:
     """(n, 2) pairs of shapes that are kept apart by name, of those that their groups would let touch, in rising order."""
-    contact = worlds.first.contact
     of_body: dict[str, list[int]] = {}
     for s in np.flatnonzero(groups.of >= 0).tolist():
         of_body.setdefault(labels[s][1], []).append(s)
     found = _products([tuple(of_body.get(name, []) for name in pair) for pair in always.pairs])
     i, j = found.T
     found = found[~groups.asked[groups.of[i], groups.of[j]]]
-    excluded = [tuple(np.flatnonzero(of_name(labels, name)) for name in pair) for pair in contact.exclude]
+    excluded = [tuple(np.flatnonzero(of_name(labels, name)) for name in pair) for pair in worlds.first.contact.exclude]
     i, j = np.sort(np.concatenate((found, _products(excluded))), axis=1).T
     g, h = groups.of[i], groups.of[j]
     fit = (g >= 0) & (h >= 0) & groups.allowed[g, h] & (shapes.body[i] != shapes.body[j]) if len(i) else np.zeros(0, bool)

@@ -52,8 +52,7 @@ def _pid(code: Code, signal, period: float) -> Term:
     """A PID controller, see above."""
     pid = signal.pid
     error = code.formula(pid.target) - code.formula(pid.input)
-    names = code.names
-    was, integral, smooth = (names.states(1) for _ in range(3))
+    was, integral, smooth = (code.names.states(1) for _ in range(3))
     before = _state(code, was, error)
     total = _state(code, integral, code.number(0.0))
     slope = code.number(pid.derivative_filter) * _state(code, smooth, code.number(0.0))

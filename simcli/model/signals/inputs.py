@@ -126,13 +126,12 @@ def _holds(wiring: _Wiring) -> None:
 
 def _joint_motions(wiring: _Wiring) -> None:
     worlds, joints = wiring.worlds, wiring.model.joints
-    gears = wiring.model.mimics.follower
     for name, joint in worlds.first.joints.items():
         first = joints.qd_start[joints.name.index(name)]
         for k, motion in enumerate(joint.motion or ()):
             if motion is None:
                 continue
-            if first + k in gears:
+            if first + k in wiring.model.mimics.follower:
                 message = f"joint `{name}` has a motion and a gear"
                 worlds.fault("SC470", f"joints.{name}.motion", message, "prescribe the joint that leads")
                 break

@@ -56,9 +56,8 @@ def go_back(c: ti.template(), w: ti.i32):
     Writes: c.potential.rows.x, c.step.weight
     """
     z = c.step
-    zero = c.tables.arena.zero()
     for b in range(c.tables.n_bodies):
-        z.weight.store(w, b, select(z.restarts.load(w, b) > 0.0, zero, z.weight.load(w, b)))
+        z.weight.store(w, b, select(z.restarts.load(w, b) > 0.0, c.tables.arena.zero(), z.weight.load(w, b)))
     copy(c.potential.rows.x, z.start, c.potential.n, w)
 
 

@@ -80,12 +80,11 @@ def prescribe_bodies(c: ti.template(), w: ti.i32):
     """
     g = c.kinematic
     z = c.step
-    zero = c.tables.arena.zero()
     for k in range(g.n):
         b = g.body.at(k)
         for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
             d = g.dof.at(i)
-            speed = zero + c.motions.motion_qd.load(w, d)
+            speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
             way = g.moved.load(w, i) * z.weight.load(w, b) + speed * (1.0 / z.alpha.load(w, b) + z.lead.load(w, 0))
             if g.by_position.at(i) != 0:
                 way = c.motions.motion_q.load(w, d) - g.begun.load(w, i)
@@ -245,12 +244,11 @@ def follow_kinematic(c: ti.template(), w: ti.i32):
         [J], supplied.
     """
     g = c.kinematic
-    x = c.potential.rows.x
     supplied = c.tables.arena.zero()
     for n in range(g.n_unknowns):
         i = unknown_of(g, n)
         pull = mean_force(g.pull, g.pull_before, w, n, c.step.weight.load(w, g.body.at(n // AFFINE_DOFS)))
-        supplied = supplied + pull * (x.load(w, i) - c.step.start.load(w, i))
+        supplied = supplied + pull * (c.potential.rows.x.load(w, i) - c.step.start.load(w, i))
         g.pull_before.store(w, n, g.pull.load(w, n))
     for i in range(g.n_dofs):
         g.moved.store(w, i, g.moving.load(w, i))

@@ -28,14 +28,13 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
     Writes: base, c.gyroscopes.{begun, rest, start}
     """
     o = c.gyroscopes
-    zero = c.tables.arena.zero()
     for n in range(o.n):
         at = o.first_qd.at(n)
         if ti.static(by_force):
             at = c.tables.unknown.at(at)
         given = vector_at(base, w, at)
         found = given * 1.0
-        spins = zero + o.spins.load(w, n) != 0.0
+        spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
         if o.carries.at(n) != 0:
             if ti.static(by_force):
                 found = given + gyroscopic_change(c, w, n) * share_of_carrier(c, w, n)

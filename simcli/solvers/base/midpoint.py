@@ -105,10 +105,9 @@ def keep_fast(c: ti.template(), w: ti.i32):
     Writes: c.midpoint.{turns, start}
     """
     o = c.midpoint
-    zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
     for k in range(o.n_trees):
-        o.turns.store(w, k, zero)
+        o.turns.store(w, k, c.tables.arena.zero())
     for n in range(o.n_links):
         i = o.link.at(n)
         k = o.tree.at(i)

@@ -34,11 +34,9 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: p.mass, c.bound.impulses.{push, gain}, c.bound.system.load
     """
     y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    zero = c.tables.arena.zero()
+    p = c.bound.impulses.problem
     for k in range(p.n_mass):
-        p.mass.store(w, k, zero)
+        p.mass.store(w, k, c.tables.arena.zero())
     for e in range(y.n_mass):
         at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))

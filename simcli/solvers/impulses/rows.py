@@ -41,8 +41,6 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     Writes: c.bound.{system, impulses}
     """
     y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
     find_stiffness(c, w, h)
     state_laws(c, w, 0, b, h, g, instant)
     begin_dofs(c, w, g)
@@ -54,7 +52,7 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     push_rows(y, w)
     state_mass(c, w, g)
     for n in range(y.n_dofs):
-        p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
+        c.bound.impulses.problem.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
         _keep_load(c, w, n, h)
     state_spins(c, w)
 

@@ -88,11 +88,10 @@ def find_finest(c: ti.template(), w: ti.i32):
 
     Reads: c.state.{qd, origin, o}
     """
-    p = c.bound.impulses.problem
     fastest = c.tables.arena.zero()
     for n in range(c.bound.system.n_dofs):
         fastest = ti.max(fastest, ti.abs(c.state.qd.load(w, c.tables.tree_dof.at(n))))
-    return local(ti.max(fastest * p.limits.rounding, _tolerance(c, w)))
+    return local(ti.max(fastest * c.bound.impulses.problem.limits.rounding, _tolerance(c, w)))
 
 
 def _tolerance(c, w):

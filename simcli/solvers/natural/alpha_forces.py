@@ -67,7 +67,6 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
     """
     f = c.steps.rows
     p = c.pushes
-    zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
     moves = ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
     span = h * h * c.alpha.share * moves
@@ -78,7 +77,7 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
         along = law.stiffness * acting - tension_per_length(c, w, n)
         gain = along * span + law.damping * rate_span * acting + inertia
         f.soft.store(w, p.row.at(n), 1.0 / ti.max(gain, 1.0 / IDLE))
-        f.lent.store(w, p.row.at(n), zero)
+        f.lent.store(w, p.row.at(n), c.tables.arena.zero())
     find_stresses(c, w, span)
     stiffen_frames(c, w, span, rate_span)
     regularize_yielding(c, w, span)

@@ -80,10 +80,9 @@ def project_holds(c: ti.template(), w: ti.i32):
     Reads:  c.steps, c.alpha.{v, prescribed_rate}, c.motions
     Writes: c.alpha.prescribed_rate, c.forces.account.work
     """
-    f = c.steps.rows
     done = c.tables.arena.zero()
     for m in range(c.bound.system.n_prescribed_rows):
-        impulse = c.steps.solution.load(w, f.n + c.bound.system.prescribed_row.at(m))
+        impulse = c.steps.solution.load(w, c.steps.rows.n + c.bound.system.prescribed_row.at(m))
         done = done - impulse * _mean_rate(c, w, c.alpha.n_prescribed + m)
     _keep_prescribed_rates(c, w)
     c.forces.account.supply(w, done + _projection_of_kinematic(c, w))

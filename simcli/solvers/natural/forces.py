@@ -28,9 +28,8 @@ def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
     Writes: c.pushes.pull
     """
     p = c.pushes
-    zero = c.tables.arena.zero()
     for i in range(c.steps.rows.n):
-        p.pull.store(w, i, zero + p.gravity.load(w, i))
+        p.pull.store(w, i, c.tables.arena.zero() + p.gravity.load(w, i))
     _push_coordinates(c, w, x)
 
 

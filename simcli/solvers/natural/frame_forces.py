@@ -40,9 +40,8 @@ def push_frames(c: ti.template(), w: ti.i32):
     Writes: c.pushes.{pull, of_frames, taken, given}, c.steps.rows.frames
     """
     p = c.pushes
-    f = c.steps.rows.frames
     zero = c.tables.arena.zero()
-    find_frames(f, c.steps.rows.next_x, c.steps.rows.v, w)
+    find_frames(c.steps.rows.frames, c.steps.rows.next_x, c.steps.rows.v, w)
     p.dissipated.store(w, 0, zero)
     p.supplied.store(w, 0, zero)
     for i in range(c.steps.rows.n):

@@ -27,9 +27,8 @@ def meet_contacts(c: ti.template(), w: ti.i32):
 
     Writes: c.bound.{velocity_jump, parts}
     """
-    m = c.bound.impulses
     zero = c.tables.arena.zero()
-    smooth = _may_be_smooth(c) & (m.contacts.collider.contacts.count.load(w, 0) == 0.0)
+    smooth = _may_be_smooth(c) & (c.bound.impulses.contacts.collider.contacts.count.load(w, 0) == 0.0)
     c.bound.velocity_jump.store(w, 0, select(smooth, zero, zero + 1.0))
     c.bound.parts.store(w, 0, zero)
 
@@ -46,8 +45,7 @@ def part_contacts(c: ti.template(), w: ti.i32):
 
     Writes: c.bound.velocity_jump, p.{contacts, centre}
     """
-    m = c.bound.impulses
-    p = m.problem
+    p = c.bound.impulses.problem
     zero = c.tables.arena.zero()
     c.bound.velocity_jump.store(w, 0, zero)
     for n in range(whole(p.stated, w, 0)):

@@ -141,8 +141,7 @@ def report_contacts(c: ti.template(), w: ti.i32):
     Writes: c.contacts.{rows, summary}, c.bound.diag
     """
     m = c.bound.impulses
-    k = m.contacts.collider
-    count = k.contacts.count.load(w, 0)
+    count = m.contacts.collider.contacts.count.load(w, 0)
     put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, m.problem, w), count)
     write_contacts(c, w, count)
 

@@ -186,8 +186,7 @@ def set_drags(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
 
     Writes: c.bound.system.{free, goal, load, soft} of their rows
     """
-    y = c.bound.system
-    for m in range(y.n_drags // 3):
+    for m in range(c.bound.system.n_drags // 3):
         set_drag(c, w, m, stage, b)
 
 
@@ -204,13 +203,12 @@ def set_drag(c: ti.template(), w: ti.i32, m: ti.i32, stage: ti.i32, b: ti.templa
     Writes: c.bound.system.{free, goal, load, soft} of the rows
     """
     y = c.bound.system
-    zero = c.tables.arena.zero()
     r = y.drag_row.at(3 * m)
     force, law = drag_of_row(c.forces.drags, w, y.drag.at(3 * m), vector_at(y.rows.rate, w, r))
     gain = law.damping * b
     for axis in ti.static(range(3)):
         turning = y.rows.bias.load(w, r + axis) * gain
-        push = _with_first_node(c, w, r + axis, stage, force.parts[axis] - turning, turning, zero, gain, b)
+        push = _with_first_node(c, w, r + axis, stage, force.parts[axis] - turning, turning, c.tables.arena.zero(), gain, b)
         set_pushed_row(c, w, r + axis, push, gain, gain == gain)
 
 
@@ -229,7 +227,6 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     Reads: c.{bound, forces, k1_q, k1_qd}
     """
     y = c.bound.system
-    zero = c.tables.arena.zero()
     k = y.spring.at(r)
     rate = y.rows.rate.load(w, r)
     law, _taken, acts = spring_law(c.forces.springs, w, k, y.rows.residual.load(w, r), rate)
@@ -237,7 +234,7 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w))
     turning = _turning_of_spring(c, w, r, law, gain, b)
     push = _with_first_node(c, w, r, stage, push - turning, turning, law.stiffness, gain, b)
-    return select(acts, push, zero), gain, acts
+    return select(acts, push, c.tables.arena.zero()), gain, acts
 
 
 def _turning_of_spring(c, w, r, law, gain, b):

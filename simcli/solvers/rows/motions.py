@@ -109,10 +109,9 @@ def follow_motions(c: ti.template(), w: ti.i32):
     """
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
-        zero = c.tables.arena.zero()
         component = c.motions.lock_component.at(m)
         if c.motions.lock_by_position.at(m) != 0 and component < 0:
-            c.state.q.store(w, c.motions.lock_q.at(m), zero + c.motions.motion_q.load(w, d))
+            c.state.q.store(w, c.motions.lock_q.at(m), c.tables.arena.zero() + c.motions.motion_q.load(w, d))
         _follow_ball(c, w, m)
         _follow_rate(c, w, d)
 

@@ -118,11 +118,10 @@ def take_turns_away(c: ti.template(), w: ti.i32):
     Writes: c.effort
     """
     o = c.gyroscopes
-    zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
     for n in range(o.n):
         d = o.first_qd.at(n)
-        acts = (zero + o.spins.load(w, n) != 0.0) & (h > 0.0)
+        acts = (c.tables.arena.zero() + o.spins.load(w, n) != 0.0) & (h > 0.0)
         given = vector_at(c.effort, w, d)
         inertia, spin, torque = inertia_and_spin(c, w, n)
         ends = spin + vector_at(c.qdd, w, d) * h

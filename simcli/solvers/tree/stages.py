@@ -173,11 +173,10 @@ def forget_contacts(c: ti.template(), w: ti.i32):
     Writes: c.bound.impulses
     """
     m = c.bound.impulses
-    p = m.problem
     zero = c.tables.arena.zero()
     m.contacts.known.store(w, 0, zero)
     for n in range(m.contacts.capacity):
-        p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
+        m.problem.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
     m.iterations.store(w, 0, zero)
     m.residual.store(w, 0, zero)
     _keep_violation(c, w)

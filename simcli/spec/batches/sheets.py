@@ -223,13 +223,12 @@ class ParquetSheet:
         try:
             self._file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
             self.n_rows = self._file.metadata.num_rows
-            schema = self._file.schema_arrow
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise CsvError(f"the Parquet file is damaged: {_first_line(error)}", "write it again") from None
         if not 0 < self.n_rows <= MAX_WORLDS:
             raise CsvError(f"the Parquet file has {self.n_rows} rows", f"one to {MAX_WORLDS} worlds are taken")
         self.headers = []
-        for k, one in enumerate(schema):
+        for k, one in enumerate(self._file.schema_arrow):
             unit = (one.metadata or {}).get(b"unit", b"").decode("utf-8", "replace")
             header = header_of(one.name, k)
             self.headers.append(header._replace(unit=header.unit or unit))

@@ -305,9 +305,8 @@ def _patterns(check: Checker) -> None:
 
 def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> None:
     """Patterns that fit nothing; whether anything is left is asked of the model, which has articulations with all parts."""
-    select = check.spec.output.select
     for key in ("include", "exclude"):
-        for index, pattern in enumerate(getattr(select, key) or ()):
+        for index, pattern in enumerate(getattr(check.spec.output.select, key) or ()):
             if not matching(names, pattern, listed) and not check.lacks_names("bodies", "joints", "articulations"):
                 message = f"`{pattern}` matches no body, no joint and no listed articulation"
                 hint = _why_not_free(check, pattern) or did_you_mean(pattern, [*names, *listed], "names")
