@@ -18,8 +18,7 @@ from support.scenes import faults_of, scene
 import simcli as package
 from simcli.kernels.device.arena import Arena
 from simcli.model import build
-from simcli.model.constraints.build import constraints_of, stated_alike
-from simcli.model.constraints.lawful import has_limit, needs_law
+from simcli.model.constraints.build import constraints_of, has_limit, needs_law, stated_alike
 from simcli.model.phases import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.base.integrators import STAGES

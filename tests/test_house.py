@@ -155,7 +155,6 @@ PARALLEL = {
     "substitute_blocks",
     "work_of_step",
     "main",
-    "mass_matrix",
     "run",
     "solve",
     "table",

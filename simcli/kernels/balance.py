@@ -32,9 +32,8 @@ from simcli.kernels.rows.bounded_laws import law_terms, limited_drive
 from simcli.kernels.rows.constrained_system import System, fill
 from simcli.kernels.rows.jacobian import apply_jacobian_transpose, mass_entries, report_loops, row_entries
 from simcli.kernels.rows.tree_rows import measure_tree_rows
-from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.build import constraints_of, drives_by_law
 from simcli.model.constraints.constraint_tables import Form
-from simcli.model.constraints.lawful import drives_by_law
 from simcli.model.joints.elimination import tree_dofs
 from simcli.model.tables.model import Model
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from simcli.model.constraints.gimbals import ADVICE, gimbal_locks
 from simcli.model.constraints.massless import carrying, lacks_inertia, massless_dofs
-from simcli.model.forms.kinematic_bodies import prescribing_joints
-from simcli.model.forms.natural_form import THIN
+from simcli.model.forms.natural_form import THIN, prescribing_joints
 from simcli.model.joints.tree_kinematics import SINGULAR
 from simcli.model.tables.model import Array, LinkKind, Model
 from simcli.model.tables.worlds import Worlds

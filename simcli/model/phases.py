@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 
 from simcli.errors import Fault, SceneError
-from simcli.model.forms.combined_form import DOF_COLUMNS as COMBINED
+from simcli.model.forms.maximal_form import DOF_COLUMNS as COMBINED
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phase_events import Switched, refuse_jump, with_crossings
 from simcli.model.tables.join import NO_WORLD_AXIS

@@ -22,7 +22,7 @@ from simcli.errors import UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.queries import ContactFinder
 from simcli.kernels.device.runtime import Device
-from simcli.model.constraints.row_places import start_angles
+from simcli.model.constraints.constraint_tables import start_angles
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.signal_tables import acting_feedback
 

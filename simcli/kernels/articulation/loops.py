@@ -11,7 +11,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import nearest_turn
 from simcli.kernels.language.values import Vec3
-from simcli.model.constraints.lawful import joints_with_wrench
+from simcli.model.constraints.build import joints_with_wrench
 from simcli.model.joints.catalogue import ORBITS
 from simcli.model.joints.tree_kinematics import body_rotations, links_of
 from simcli.model.tables.model import WORLD, JointKind, Model

@@ -12,7 +12,7 @@ from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import DragColumns, Springs
 from simcli.kernels.forces.wrenches import GravityCompensation, JointWrenches, Wrenches
-from simcli.model.constraints.lawful import limit_damping
+from simcli.model.constraints.build import limit_damping
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.mechanism import reads
 from simcli.model.tables.model import DriveMode, Model

@@ -14,7 +14,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import exp_rotation, polynomial, rotation_log, select, sincos
 from simcli.kernels.language.values import Quat, Vec3
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
-from simcli.model.forms.kinematic_bodies import SUCCESSIVE, prescribed_bodies_of
+from simcli.model.forms.natural_form import SUCCESSIVE, prescribed_bodies_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
@@ -63,7 +63,7 @@ class Prescribed:
         driven = {name for dof in moved for name in columns_of_motion(model, int(dof))}
         balls = [d for d in balls_by_position(model) if np.isin(moved, (d, d + 1, d + 2)).any()]
         self.n_balls, self.ball = len(balls), tables.arena.ints(balls)
-        if balls or (model.columns is not None and np.any(model.columns.prescribed >= 0)):  # kinematic_bodies.py writes
+        if balls or (model.columns is not None and np.any(model.columns.prescribed >= 0)):  # natural_form.py writes
             driven |= {"motion_q", "motion_qd", "motion_qdd"}
         value, by_position = model.motions.value, self.kind == MotionKind.POSITION
         columns = {
@@ -185,7 +185,7 @@ class KinematicBodies:
 
     Attributes:
         n: bodies.  body, joint: of each.  dof_start: offsets of their dofs.  n_dofs, dof, by_position: dofs.
-        linear, angular, anchor, is_anchored, curve: see model/forms/kinematic_bodies.py.
+        linear, angular, anchor, is_anchored, curve: see model/forms/natural_form.py.
         begun, reached, moving: (n_dofs) [m, rad], coordinates at the start and at the end of a step, and between them.
     """
 

@@ -30,7 +30,7 @@ from simcli.kernels.articulation.report import put
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force, Mat3, Vec3
-from simcli.model.constraints.lawful import joints_with_wrench
+from simcli.model.constraints.build import joints_with_wrench
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
 from simcli.model.tables.model import Model
 

@@ -11,8 +11,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force
 from simcli.kernels.rows.tree_rows import first_numbers
-from simcli.model.constraints.constraint_tables import Constraints, Form
-from simcli.model.constraints.row_places import anchor_pair_of_row, rows_of_terms
+from simcli.model.constraints.constraint_tables import Constraints, Form, anchor_pair_of_row, rows_of_terms
 from simcli.model.tables.model import Model
 
 

@@ -29,8 +29,7 @@ from simcli.kernels.rows.forms import (
     turn_about,
     value_and_slopes,
 )
-from simcli.model.constraints.constraint_tables import Constraints, Form
-from simcli.model.constraints.row_places import anchor_pair_of_row, rows_of_terms, start_angles
+from simcli.model.constraints.constraint_tables import Constraints, Form, anchor_pair_of_row, rows_of_terms, start_angles
 from simcli.model.tables.model import LinkKind
 
 _MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, EULER, ROLL = map(int, Form)

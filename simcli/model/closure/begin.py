@@ -15,7 +15,7 @@ from simcli.model.closure.limits import OutOfReach, Outside, beyond_reach, has_b
 from simcli.model.closure.loop_problem import OPEN_LOOP, LoopProblem
 from simcli.model.closure.postures import unit_of_row
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.row_places import turn_places
+from simcli.model.constraints.constraint_tables import turn_places
 from simcli.model.forces.spring import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables.model import Array, JointKind, Model

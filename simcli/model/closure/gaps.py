@@ -17,8 +17,14 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
 from simcli.model.closure.turned import far_rotation, held_turns, may_be_far
-from simcli.model.constraints.constraint_tables import Constraints, Form, Rows
-from simcli.model.constraints.row_places import anchor_pair_of_row, coordinate_rows, start_angles
+from simcli.model.constraints.constraint_tables import (
+    Constraints,
+    Form,
+    Rows,
+    anchor_pair_of_row,
+    coordinate_rows,
+    start_angles,
+)
 from simcli.model.joints.gears import polynomial_at
 from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.tables.model import Array, Model

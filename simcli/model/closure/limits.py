@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.closure.loop_problem import LoopProblem
-from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.lawful import has_hard_limit
+from simcli.model.constraints.build import constraints_of, has_hard_limit
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.model.tables.table_base import kept
 

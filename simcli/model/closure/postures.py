@@ -8,8 +8,7 @@ from simcli.model.closure.chart import Chart, chart_at
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.loop_problem import LoopProblem, in_worlds
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.constraint_tables import Constraints, Form
-from simcli.model.constraints.row_places import start_angles
+from simcli.model.constraints.constraint_tables import Constraints, Form, start_angles
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.table_base import handed_on
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.constraints.constraint_tables import Form
-from simcli.model.constraints.row_places import NO_VECTOR, coordinate_row
+from simcli.model.constraints.constraint_tables import NO_VECTOR, Form, coordinate_row
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TYPE_NAME, Row, RowKind
 from simcli.model.joints.motion_axes import MotionAxis
@@ -102,7 +101,7 @@ class RowCollector:
     def _add_loop_coordinates(self, j: int, is_prescribed: bool) -> None:
         """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on.
 
-        A joint that leads a kinematic body in natural coordinates (forms/kinematic_bodies.py) prescribes without a row.
+        A joint that leads a kinematic body in natural coordinates (forms/natural_form.py) prescribes without a row.
         """
         model = self.model
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
@@ -246,7 +245,7 @@ class RowCollector:
             )
 
     def add_combinations(self) -> None:
-        """Combinations as coordinates of the joints without bodies that stand for them (forms/combined_form.py)."""
+        """Combinations as coordinates of the joints without bodies that stand for them (forms/maximal_form.py)."""
         model, combinations = self.model, self.model.combinations
         if not combinations.name:
             return

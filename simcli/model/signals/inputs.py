@@ -101,7 +101,7 @@ def _forces(wiring: _Wiring) -> None:
         if force.type == "coupling" and force.hold is None
     ]
     for n, (name, drive) in enumerate(combined):
-        if drive is not None:  # of the coordinate that stands for it behind all others, see forms/combined_form.py
+        if drive is not None:  # of the coordinate that stands for it behind all others, see forms/maximal_form.py
             wiring.drive_target(model.n_qd + n, f"forces.{name}", 0, drive)
     for name, force in wiring.worlds.first.forces.items():
         if force.type == "torque":

@@ -16,7 +16,7 @@ class Columns(Table):
         weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves, and a little where it has none; 0 of other dofs.
         excess: [kg m^2], (W|1, NV), that little.
         active: (NV,) bool, False for dofs that leave the plane of a planar scene.
-        prescribed: (L,) joint that leads a kinematic body, else -1 (model/forms/kinematic_bodies.py).
+        prescribed: (L,) joint that leads a kinematic body, else -1 (model/forms/natural_form.py).
     """
 
     n_vectors: Array

@@ -98,7 +98,7 @@ class Model:
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
         holds: sums of coordinates that are held.
-        combinations: of coordinates; in the form that solvers step (forms/combined_form.py) joints stand for them.
+        combinations: of coordinates; in the form that solvers step (forms/maximal_form.py) joints stand for them.
     """
 
     _untraced = ("_kept",)  # what is remembered of it (`kept`): it follows from the tables, and depends on what was asked

@@ -72,7 +72,7 @@ class MotionKind(IntEnum):
 
 @dataclass(frozen=True)
 class Lawful(Table):
-    """Dofs on which laws act that no smooth force of a tree states (constraints/lawful.py), in any phase of a run.
+    """Dofs on which laws act that no smooth force of a tree states (constraints/build.py), in any phase of a run.
 
     Attributes:
         acts: (NV,) bool, any of them.

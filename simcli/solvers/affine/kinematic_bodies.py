@@ -3,7 +3,7 @@
     m = m_n + weight (m_n - m_(n-1)) + m' / alpha,   or as prescribed        the coordinates of the joint of the body
     p = o + exp([phi]x) (p_n - o) + s,   A = exp([phi]x) A_n,   phi = sum W_i (m_i - m_i,n),   s = sum L_i (m_i - m_i,n)
 
-which is the step's own formula for the centre and for turning about a fixed axis (model/forms/kinematic_bodies.py): rates,
+which is the step's own formula for the centre and for turning about a fixed axis (model/forms/natural_form.py): rates,
 and positions that are prescribed, come out as they are, other places to the order of the integrator. Within a step the
 bodies go there together with Newton's directions, as far as contact allows; until they have arrived the energy may grow,
 which is what they give.

@@ -26,8 +26,8 @@ from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
+from simcli.model.constraints.build import is_smooth
 from simcli.model.constraints.constraint_tables import Constraints, Laws
-from simcli.model.constraints.lawful import is_smooth
 from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs

@@ -16,9 +16,8 @@ from simcli.kernels.forces.prescribed_target import KinematicBodies, Prescribed
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
-from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.build import constraints_of, drives_by_law, is_smooth
 from simcli.model.constraints.constraint_tables import Constraints, Laws
-from simcli.model.constraints.lawful import drives_by_law, is_smooth
 from simcli.model.forms.maximal_form import directions_turn
 from simcli.model.forms.quadratic_rows import Quadratic, quadratic_of
 from simcli.model.tables.model import Model

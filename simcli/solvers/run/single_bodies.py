@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.kernels.device.runtime import Device
-from simcli.model.forms.combined_form import combined
-from simcli.model.forms.maximal_form import maximal_form
+from simcli.model.forms.maximal_form import combined, maximal_form
 from simcli.model.forms.natural_coordinates import natural_q
 from simcli.model.forms.natural_form import natural_form
 from simcli.model.joints.state import State

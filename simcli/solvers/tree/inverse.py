@@ -20,8 +20,7 @@ from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import any_lane
-from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.lawful import drives_by_law
+from simcli.model.constraints.build import constraints_of, drives_by_law
 from simcli.model.tables.model import Model
 from simcli.solvers.base.gyroscopes import Gyroscopes
 from simcli.solvers.base.integrators import H

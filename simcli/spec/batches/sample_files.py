@@ -16,8 +16,7 @@ from simcli.spec.batches.sheets import MAX_FAULTS, sheet_of
 from simcli.spec.batches.table_columns import UnknownColumnError, read_columns
 from simcli.spec.document.overrides import VARY, VARY_TABLE
 from simcli.spec.document.scene_file import Document
-from simcli.spec.faults.checker import Checker
-from simcli.spec.faults.paths import exists
+from simcli.spec.faults.checker import Checker, exists
 from simcli.spec.lookup.scene_values import value_at
 from simcli.spec.schema.batch import TableSpec, VarySpec
 from simcli.spec.schema.scene import SceneSpec

@@ -12,8 +12,7 @@ from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, overridde
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION
 from simcli.spec.expansion.worlds import dependent_leaves
-from simcli.spec.faults.checker import Checker
-from simcli.spec.faults.paths import exists, nowhere
+from simcli.spec.faults.checker import Checker, exists, nowhere
 from simcli.spec.lookup.scene_values import value_at
 from simcli.spec.schema.batch import VarySpec
 from simcli.spec.schema.scene import SceneSpec

@@ -16,8 +16,7 @@ from simcli.spec.checks.signals import check_seen
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.keyframes import CONTROLS, is_control, is_driven
 from simcli.spec.expansion.worlds import CheckEntries, scene_after
-from simcli.spec.faults.checker import Checker
-from simcli.spec.faults.paths import exists, nowhere
+from simcli.spec.faults.checker import Checker, exists, nowhere
 from simcli.spec.lookup import structure
 from simcli.spec.lookup.scene_values import value_at
 from simcli.spec.schema.forces import FORCES
