@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.device import live_device
 from support.forests import choose_worlds, plant, vary_all
+from support.forward_dynamics import forward_dynamics
 from support.gpu import started
 from support.random_models import TREE_TYPES, random_mechanism
 from support.trials import draw_inputs
@@ -213,7 +214,7 @@ def compute(algorithms, given, states):
     q, qd, qdd, tau, force = (getattr(given, name)[states] for name in ("q", "qd", "qdd", "tau", "force"))
     poses, twists = algorithms.forward_kinematics(q, qd)
     efforts = algorithms.inverse_dynamics(q, qd, qdd, force)
-    accelerations = algorithms.forward_dynamics(q, qd, tau, force)
+    accelerations = forward_dynamics(algorithms, q, qd, tau, force)
     return SimpleNamespace(**dict(zip(NAMES, map(np.array, (poses, twists, efforts, accelerations)), strict=True)))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.joint_fields_page import joint_fields_page
 from support.scenes import faults_of, scene
 
 from simcli.errors import SceneError
@@ -516,4 +517,4 @@ def test_what_the_issue_asks_for():
 
 
 def test_the_page_is_that_of_the_code():
-    assert PAGE.read_text(encoding="utf-8") == joint_fields.joint_fields_page()
+    assert PAGE.read_text(encoding="utf-8") == joint_fields_page()

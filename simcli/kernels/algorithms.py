@@ -9,7 +9,6 @@ from simcli.kernels.algorithms_core import (
     AlgorithmsCore,
     accelerations_to_efforts,
     bodies_to_states,
-    efforts_to_accelerations,
     hinges_to_efforts,
     states_to_bodies,
     states_to_forces,
@@ -103,15 +102,6 @@ class Algorithms:
         out = self.device.buffer((padded * self.model.n_qd,))
         self.launch(hinges_to_efforts, padded, *(self.given(a) for a in states), out)
         return self.of_tree(self.fetch(out, states[0][:n], self.model.n_qd))
-
-    def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
-        """Joint accelerations, (N, NV), under joint efforts and external forces: articulated-body algorithm."""
-        q, qd, effort = self.states(joint_q, joint_qd, joint_f)
-        out = self.results(q, self.model.n_qd)
-        force = self.forces(q, body_f)
-        states = (self.given(q), self.given(qd), self.given(effort))
-        self.launch(efforts_to_accelerations, len(q), body_f is not None, *states, force, out)
-        return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def external_forces(self, joint_q, joint_qd, time) -> np.ndarray:
         """Springs, cables and wrenches on bodies as `body_f` of `inverse_dynamics`, (N, B, 6); gravity is not in it.

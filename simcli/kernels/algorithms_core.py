@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from simcli.kernels.articulation.aba import aba_backward, aba_forward
 from simcli.kernels.articulation.crba import crba
 from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
@@ -209,36 +208,6 @@ def hinges_to_efforts(
             turn_links(c.tables, c.hinges, w, c.lanes, first, q)
             swing(c.tables, c.hinges, w, c.lanes, first, qd, qdd)
             gather_efforts(c.tables, c.hinges, w, c.lanes, first, out)
-
-
-@ti.kernel
-def efforts_to_accelerations(
-    c: ti.template(),
-    n_states: ti.i32,
-    has_force: ti.template(),
-    q: ti.types.ndarray(),
-    qd: ti.types.ndarray(),
-    effort: ti.types.ndarray(),
-    force: ti.types.ndarray(),
-    out: ti.types.ndarray(),
-):
-    """Articulated-body algorithm, of many states."""
-    ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.arena.n_blocks):
-        c.arena.enter(w)
-        for k in range(blocks_of_slot(c, w, n_states)):
-            block = w + k * c.n_slots
-            take(c, w, block, c.state.q, c.tables.n_q, q)
-            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
-            take(c, w, block, c.state.tau, c.tables.n_qd, effort)
-            place_all(c.tables, c.state, w)
-            if ti.static(has_force):
-                load_body_forces(c, w, block, force)
-            for d in range(c.tables.n_qd):
-                c.state.diagonal.store(w, d, c.tables.arena.zero() + c.tables.armature.load(w, d))
-            aba_backward(c.tables, c.state, w)
-            aba_forward(c.tables, c.state, w)
-            give(c, w, block, c.state.qdd, c.tables.n_qd, out)
 
 
 @ti.kernel

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from simcli.model.assemble import assemble
+from support.forward_dynamics import forward_dynamics
 
 
 def slots_of(core):
@@ -65,9 +66,9 @@ def run_trial(rng, mechanism, device):
         "bias": algorithms.inverse_dynamics(q, qd, 0.0 * qdd),
         "mass": algorithms.mass_matrix(q),
         "jacobian": algorithms.jacobian(q),
-        "aba": algorithms.forward_dynamics(q, qd, tau, force),
-        "aba_unforced": algorithms.forward_dynamics(q, qd, tau),
-        "aba_of_rnea": algorithms.forward_dynamics(q, qd, np.nan_to_num(rnea), force),
+        "aba": forward_dynamics(algorithms, q, qd, tau, force),
+        "aba_unforced": forward_dynamics(algorithms, q, qd, tau),
+        "aba_of_rnea": forward_dynamics(algorithms, q, qd, np.nan_to_num(rnea), force),
     }
     results["projected_q"], results["projected_qd"] = algorithms.projection(body_q, body_qd)
     results = {name: np.array(values) for name, values in results.items()}
