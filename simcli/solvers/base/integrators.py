@@ -41,6 +41,19 @@ def book_efforts(c, w, b, h):
 
 
 @ti.func
+def add_accelerations(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Add h qdd to the velocities of the tree.
+
+    Reads:  c.state.qdd
+    Writes: c.state.qd
+    """
+    s = c.state
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+
+
+@ti.func
 def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd(q, qd+ in damping and drives),  q+ = q (+) h qd+.
 
@@ -49,9 +62,7 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     s = c.state
     book_efforts(c, w, h, h)
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    add_accelerations(c, w, h)
     retract(c.tables, s.q, s.q, s.qd, w, h)
 
 

@@ -15,7 +15,7 @@ from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.constrained_system import fill
 from simcli.kernels.rows.jacobian import apply_jacobian_transpose
 from simcli.solvers.base import needs
-from simcli.solvers.base.integrators import H, book_efforts
+from simcli.solvers.base.integrators import H, add_accelerations, book_efforts
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.rows.equations import state_equations
@@ -164,9 +164,7 @@ def load_second_half(c: ti.template(), w: ti.i32):
     copy(c.bound.q_kept, s.q, c.tables.n_q, w)
     copy(c.bound.move, s.qd, c.tables.n_qd, w)
     retract(c.tables, c.bound.q_kept, s.q, s.qd, w, h * 0.5)
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    add_accelerations(c, w, h)
     place_all(c.tables, s, w)
     load_links(c.tables, c.forces, s, w)
     c.forces.account.set_power(w, dissipated, supplied)

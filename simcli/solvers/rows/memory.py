@@ -20,17 +20,16 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
-from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Mat3
-from simcli.kernels.rows.bounded_laws import FREE
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
-from simcli.solvers.base import needs
-from simcli.solvers.base.integrators import ALL_STAGES, book_efforts
+from simcli.solvers.base.integrators import ALL_STAGES, add_accelerations, book_efforts
 from simcli.solvers.rows.motions import follow_motions
-from simcli.solvers.rows.repeat import JUMP, SAME_RATE
+from simcli.solvers.rows.repeat import settle_speeds
 
+JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
+SAME_RATE = {"float64": 1e-12, "float32": 1e-5}  # relative difference of two rates of a motion that is rounding
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
 # Solutions for the velocities: those after the first take the softness of the rows away, more what weights have too much.
@@ -201,22 +200,6 @@ class Constrained:
             self.opens.write(np.ones((1, 1, 1)))
 
 
-@needs.laws
-@ti.func
-def settle_speeds(c: ti.template(), w: ti.i32):
-    """Give locked dofs their velocities exactly, after qd + h qdd.
-
-    Reads:  c.bound.system.laws
-    Writes: c.state.qd
-    """
-    y = c.bound.system
-    for n in range(y.laws.n):
-        if y.laws.unknown.at(n) < y.n_dofs:
-            d = y.laws.dof.at(n)
-            locked = y.laws.lock.load(w, n) != FREE
-            c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
-
-
 @ti.func
 def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
@@ -226,9 +209,7 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     s = c.state
     book_efforts(c, w, h, h)
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    add_accelerations(c, w, h)
     settle_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)

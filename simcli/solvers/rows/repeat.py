@@ -17,10 +17,7 @@ from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
 from simcli.kernels.rows.bounded_laws import FREE, STUCK
 from simcli.solvers.base import needs
-from simcli.solvers.base.integrators import H
-
-JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
-SAME_RATE = {"float64": 1e-12, "float32": 1e-5}  # relative difference of two rates of a motion that is rounding
+from simcli.solvers.base.integrators import H, add_accelerations
 
 
 def meets_end(c, w):
@@ -234,6 +231,22 @@ def give_rates_back(c: ti.template(), w: ti.i32):
     copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
 
 
+@needs.laws
+@ti.func
+def settle_speeds(c: ti.template(), w: ti.i32):
+    """Give locked dofs their velocities exactly, after qd + h qdd.
+
+    Reads:  c.bound.system.laws
+    Writes: c.state.qd
+    """
+    y = c.bound.system
+    for n in range(y.laws.n):
+        if y.laws.unknown.at(n) < y.n_dofs:
+            d = y.laws.dof.at(n)
+            locked = y.laws.lock.load(w, n) != FREE
+            c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
+
+
 @ti.func
 def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
     """A first-order step; locked dofs are at the speeds of their locks.
@@ -245,15 +258,8 @@ def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
     effort_power(c.tables, c.forces, s, w, h)
     go_back_in_account(c, w)
     c.forces.account.book_power(w, h)
-    y = c.bound.system
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
-    for n in range(y.laws.n):
-        if y.laws.unknown.at(n) < y.n_dofs:
-            d = y.laws.dof.at(n)
-            locked = y.laws.lock.load(w, n) != FREE
-            s.qd.store(w, d, select(locked, y.laws.speed.load(w, n), s.qd.load(w, d)))
+    add_accelerations(c, w, h)
+    settle_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
 

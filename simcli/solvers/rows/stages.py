@@ -19,9 +19,9 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.active_set import law_power, update_active_set
 from simcli.solvers.rows.corrections import correct_laws, is_rigid, shift_multiplier
 from simcli.solvers.rows.equations import state_equations
-from simcli.solvers.rows.memory import settle_speeds, use_constrained
+from simcli.solvers.rows.memory import use_constrained
 from simcli.solvers.rows.motions import follow_motions, keep_turns
-from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, use_again
+from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, settle_speeds, use_again
 
 
 @ti.func
