@@ -18,6 +18,7 @@ from support.stacks import balanced
 
 from simcli import rotations as rot
 from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.pack_arrays import INTS, REALS
 from simcli.kernels.device.sparse_factors import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
 from simcli.kernels.language import ti
 from simcli.model import build
@@ -259,7 +260,8 @@ def test_tables_grow_with_the_bodies_and_no_faster():
         model = build(spec, document)
         arena = Arena(live_device().for_worlds(1), 1)
         AffineCore(affine_form(model, State.of(model)), spec.solver, RunPlan(1e-3, 1, 1, frozenset(("state",))), arena)
-        sizes.append((arena.n_ints, arena.n_reals))
+        n = arena.lay_out()
+        sizes.append((n[INTS], n[REALS]))
     first, second = (np.subtract(b, a) for a, b in pairwise(sizes))
     assert (second == 2 * first).all()
 

@@ -347,7 +347,7 @@ def test_tables_of_contact_grow_with_the_shapes_and_no_faster(tmp_path, all_supp
         arena = Arena(device.for_worlds(1), 1)
         Collider(model, Tables(model, arena), arena)
         columns = (getattr(model.contacts, one.name) for one in fields(model.contacts))
-        sizes.append((sum(np.asarray(column).nbytes for column in columns), arena.n_ints, arena.n_reals, arena.n_rows))
+        sizes.append((sum(np.asarray(column).nbytes for column in columns), *arena.lay_out().values()))
     assert len({tuple(np.subtract(b, a).tolist()) for a, b in pairwise(sizes)}) == 1
 
 

@@ -64,11 +64,6 @@ def put(array, w, first, *values):
             row += 1
 
 
-def unload(out, array, first, w, n: int, poison):
-    """Copy n rows of a block to a flat buffer of their own, world by world; see `unload_part`."""
-    unload_part(out, array, first, w, n, n, poison)
-
-
 @ti.func
 def unload_part(
     out: ti.template(),

@@ -133,11 +133,6 @@ def root_below(f: Mat3, a: Mat3) -> Mat3:
     return Mat3(*(x for row in rows for x in row))
 
 
-def _root_right(f: Mat3, a: Mat3) -> Mat3:
-    """A L^-T of a block, f from `_rooted`."""
-    return root_below(f, a.T).T
-
-
 def root_forward(f: Mat3, x: Vec3) -> Vec3:
     """L^-1 x of three numbers, f from `_rooted`."""
     return Vec3(*(x for (x,) in _root_solved(f, [[part] for part in x.parts])))
@@ -171,7 +166,7 @@ def factorize_mass(p: ti.template(), w: ti.i32):
             if any_entry(total):
                 p.root_column.store(w, i * m + count, zero + ti.cast(j, real))
                 count = count + 1
-                total = _root_right(p.root.load(w, packed_index(j, j)), total)
+                total = root_below(p.root.load(w, packed_index(j, j)), total.T).T
             p.root.store(w, packed_index(i, j), total)
         p.root_length.store(w, i, zero + ti.cast(count, real))
         last = threes_of_mass(p, w, i, None) * (zero + 1.0)

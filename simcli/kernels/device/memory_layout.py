@@ -5,10 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcli.kernels.device.pack_arrays import (
-    INTS,
     KINDS,
     PACKS,
-    REALS,
     Ints,
     PackArray,
     Records,
@@ -67,10 +65,6 @@ class MemoryLayout:
         self.lay_out()
         return [(what, strip.n, strip.step) for what in KINDS for strip in self.strips(what)]
 
-    def add_notes(self, notes):
-        """Allocate them with everything else."""
-        self.notes.append(notes)
-
     def has_structure_of(self, other: "MemoryLayout") -> bool:
         """Whether all integers are those of another arena."""
         pairs = zip(self.tables, other.tables, strict=True)
@@ -91,13 +85,3 @@ class MemoryLayout:
     def n_rows(self) -> int:
         """Packs of a block."""
         return self.lay_out()[PACKS]
-
-    @property
-    def n_ints(self) -> int:
-        """Integers that all worlds share."""
-        return self.lay_out()[INTS]
-
-    @property
-    def n_reals(self) -> int:
-        """Real numbers that all worlds share."""
-        return self.lay_out()[REALS]

@@ -36,7 +36,7 @@ class Notes:
         self.arena, self.kind, self.width = arena, kind or arena.device.real, width
         self.count = 0
         self.place = 0  # of the first
-        arena.add_notes(self)
+        arena.notes.append(self)
 
     def reserve(self, n: int) -> int:
         """Index of the first of n more scalars."""

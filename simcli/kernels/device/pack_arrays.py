@@ -20,11 +20,6 @@ PACKS, INTS, REALS = "packs", "ints", "reals"  # what records hold
 KINDS = (PACKS, INTS, REALS)
 
 
-def _width_of(kind) -> int:
-    """Numbers of a value of a kind (a class of language/values.py; None for a plain number)."""
-    return kind.width if kind else 1
-
-
 class Strip:
     """Some quantities of items: `step` numbers of each, item after item.
 
@@ -172,7 +167,7 @@ class PackArray:
     @property
     def width(self) -> int:
         """Packs of a value; a constant in kernels."""
-        return _width_of(self.kind)
+        return self.kind.width if self.kind else 1
 
     def load(self, block, item):
         """The value of an item."""

@@ -9,7 +9,7 @@ What relies on the order of operations, on numbers that are undefined, or on bit
     angles that go on by whole turns        nearest turn (rows, loops, laws, forms, projection, quadratic, potentials)
     expressions.is_nan                      SEEN: is it NaN
     watch.judge_speed, worse_of             SEEN: is it below infinity
-    rollout.poison_of, report.unload        SEEN: is 1 + x * NaN still 1, is it NaN
+    rollout.poison_of, report.unload_part   SEEN: is 1 + x * NaN still 1, is it NaN
     arena.whole, put_whole, numbers         BITS: whole numbers as the bits of real ones
     rollout, clock.time_of                  integers of 64 bits
     loops, loop_bounds                      turns of a loop

@@ -117,24 +117,14 @@ def processor() -> str:
     return machine
 
 
-def kernels_below(folder: Path) -> dict[str, str]:
-    """Kernels of a folder that can be used here: files by key."""
+def kernels_below(folder: Path, suffix: str = SUFFIX) -> dict[str, str]:
+    """Kernels of a folder that can be used here, files by key; or by NOTE notes of those with stubs, of other code, too."""
     place = place_in(folder)
     try:
-        names = [name for name in os.listdir(place) if name.endswith(SUFFIX)]
+        names = [name for name in os.listdir(place) if name.endswith(suffix)]
     except OSError:
         return {}
-    return {name.removesuffix(SUFFIX): f"{place}{os.sep}{name}" for name in names}
-
-
-def notes_below(folder: Path) -> dict[str, str]:
-    """Notes of kernels with stubs in a folder, of this code and of others: files by name without the suffix."""
-    place = place_in(folder)
-    try:
-        names = [name for name in os.listdir(place) if name.endswith(NOTE)]
-    except OSError:
-        return {}
-    return {name.removesuffix(NOTE): f"{place}{os.sep}{name}" for name in names}
+    return {name.removesuffix(suffix): f"{place}{os.sep}{name}" for name in names}
 
 
 def machine_code_below(folder: Path) -> dict[str, tuple[str, str]]:
@@ -190,12 +180,7 @@ def keep_kernel(file: Path, folder: Path) -> None:
 
 def _keep(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    machine_code.write_whole(path, data)
 
 
 def keep_bundle(folder: Path, name: str, seconds: dict[str, float | None]) -> None:

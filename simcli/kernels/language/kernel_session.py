@@ -69,7 +69,7 @@ class KernelSession:
         files, notes, code = {}, {}, {}
         for folder in reversed(self._folders):
             files |= kernel_cache.kernels_below(folder)
-            notes |= kernel_cache.notes_below(folder)
+            notes |= kernel_cache.kernels_below(folder, kernel_cache.NOTE)
             code |= kernel_cache.machine_code_below(folder)
         by_digest = {}
         for name, file in notes.items():

@@ -151,8 +151,8 @@ def make_code(kernel: Path, stub: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         code = compiled_code(heavy, Path(place))
     name = f"{processor_key()}-{stub}-{digest_of_object(code)}"
-    _write(folder / f"{name}{CODE_SUFFIX}", code)
-    _write(folder / f"{name}{LIGHT_SUFFIX}", file_of(parts[0], light.encode()))
+    write_whole(folder / f"{name}{CODE_SUFFIX}", code)
+    write_whole(folder / f"{name}{LIGHT_SUFFIX}", file_of(parts[0], light.encode()))
 
 
 def make_or_refuse(kernel: str, stub: str, folder: Path) -> None:
@@ -160,7 +160,7 @@ def make_or_refuse(kernel: str, stub: str, folder: Path) -> None:
     try:
         make_code(Path(kernel), stub, folder)
     except subprocess.SubprocessError:
-        _write(folder / f"{processor_key()}-{stub}{REFUSED_SUFFIX}", b"")
+        write_whole(folder / f"{processor_key()}-{stub}{REFUSED_SUFFIX}", b"")
 
 
 def compiled_code(text: str, place: Path) -> bytes:
@@ -183,7 +183,8 @@ def _c_libraries() -> Iterator[str]:
     return (file for file in sorted(files) if re.match(r"lib[cm][.-]", os.path.basename(file)))
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file of which nobody sees a part."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         part.write_bytes(data)

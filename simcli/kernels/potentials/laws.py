@@ -195,7 +195,7 @@ def error_of_drive(y: Laws, w, k, d, x):
 
     An aim that counts full turns is the angle nearest to that of the start of the step, which a stiff drive can reach.
     """
-    start, turns = y.start.load(w, k), ti.cast(y.is_turn.at(k), x_type(y))
+    start, turns = y.start.load(w, k), ti.cast(y.is_turn.at(k), y.start.arena.device.real)
     wraps = y.one_turn.load(w, d) * turns
     init = y.init.load(w, d)
     wrapped = local(x - wraps * FULL_TURN * ti.round((x - init) * (1.0 / FULL_TURN)))
@@ -204,8 +204,3 @@ def error_of_drive(y: Laws, w, k, d, x):
     aim = select(x * 0.0 + (turns - wraps) > 0.0, nearest_turn(aim, start), aim)
     aim = select(x * 0.0 + y.locked.load(w, d) > 0.0, y.latch.load(w, k), aim)
     return local(wrapped - select(x * 0.0 + y.passive.load(w, d) > 0.0, last, aim))
-
-
-def x_type(y: Laws):
-    """The real type of the device."""
-    return y.start.arena.device.real

@@ -100,7 +100,7 @@ def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) 
     """
     problem, bounds = closer.problem, bounds_of(closer.problem.model)
     start = Configuration(problem.q, problem.angle)
-    seen = closer.look_here()
+    seen = closer.probed(*problem.measured())
     found.posture.angle[portion] = seen.gaps.angle
     nothing = np.zeros(problem.qd.shape, bool)
     todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, nothing, bounds, start, problem.goal).excess(start) > 0.0)

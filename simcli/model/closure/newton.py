@@ -172,13 +172,10 @@ class Closer:
             posture: whose turns are counted on.
             goal: (W, R), as of `LoopProblem`.
         """
-        return self._probe(*self.problem.measure_at(posture.q, posture.angle, goal))
+        return self.probed(*self.problem.measure_at(posture.q, posture.angle, goal))
 
-    def look_here(self) -> Probe:
-        """The same of the coordinates of the problem; chart and gaps are of one world where all stand alike."""
-        return self._probe(*self.problem.measured())
-
-    def _probe(self, chart: Chart, gaps: Gaps, residuals: Array) -> Probe:
+    def probed(self, chart: Chart, gaps: Gaps, residuals: Array) -> Probe:
+        """The same of what the problem has measured; chart and gaps are of one world where all stand alike."""
         gap, merit = (np.zeros((self.problem.lead, len(self.groups)), order="F") for _ in range(2))
         for g, (rows, _) in enumerate(self.groups):
             gap[:, g] = np.abs(residuals[:, rows]).max(axis=1, initial=0.0)

@@ -228,7 +228,7 @@ def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32, begun: ti.te
 
 @ti.func
 def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32, poison: ti.template()):
-    """Copy the quantities that frames record to a flat buffer, as `report.unload`.
+    """Copy the quantities that frames record to a flat buffer, as `report.unload_part`.
 
     Writes: out
     """

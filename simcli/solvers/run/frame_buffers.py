@@ -93,7 +93,7 @@ def width_of_others(c) -> int:
 
 
 def unload_others(out, c, at, w, poison):
-    """Copy them to a flat buffer, as `report.unload`; `at` counts frames, blocks and lanes before this block.
+    """Copy them to a flat buffer, as `report.unload_part`; `at` counts frames, blocks and lanes before this block.
 
     Writes: out
     """

@@ -4,7 +4,7 @@ Each block runs all its steps before the next block starts, so its state stays i
 and judges is in its engine (engine.py).
 """
 
-from simcli.kernels.articulation.report import unload
+from simcli.kernels.articulation.report import unload_part
 from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
@@ -298,7 +298,7 @@ def unload_frame(c, w, at, *buffers):
     for name, buffer in zip(BUFFERS, buffers, strict=True):
         if name in arrays:
             n = number(arrays[name], "n_items")
-            unload(buffer, arrays[name], at * n, w, n, 0.0 if name in _OF_ENDED else poison)
+            unload_part(buffer, arrays[name], at * n, w, n, n, 0.0 if name in _OF_ENDED else poison)
     *_, contacts, quantity, others = buffers
     if c.leaving["contacts"]:
         unload_contacts(contacts, c, at * number(c.contacts, "width"), w)

@@ -3,7 +3,7 @@
 from pydantic import ValidationError
 
 from simcli.spec.base.fault_list import Faults, did_you_mean
-from simcli.spec.base.nodes import Mark, Node, PathStep, TableNode, child, find, locate
+from simcli.spec.base.nodes import Mark, Node, PathStep, TableNode, child, find, format_path, locate
 from simcli.spec.faults import hints
 from simcli.spec.faults.hints import key_meant, misplaced, tag_of, unknown_key
 from simcli.spec.faults.mend import leave_mend
@@ -117,9 +117,9 @@ def _report_one(one: dict, node: Node, prefix: tuple[PathStep, ...], faults: Fau
     full = (*prefix, *steps)
     if not steps and (on_key or not extra) and kind != "extra_forbidden" and key_mark is not None:
         where = where_of(key_mark)
-    path = _dotted((*prefix, *steps, *extra))
+    path = format_path((*prefix, *steps, *extra))
     where = type(where)(where.file, where.line, where.column, where.length, path)
-    code, message, hint = _words(one, full, _last_key(one["loc"]), None if prefix else node)
+    code, message, hint = _words(one, full, str(one["loc"][-1]) if one["loc"] else "", None if prefix else node)
     faults.add(code, message, where, hint)
     leave_mend(faults, kind, node, prefix, (*steps, *extra), hint)
 
@@ -133,16 +133,6 @@ def real_steps(node: Node, loc: tuple) -> list[PathStep]:
             steps.append(step)
             node = below
     return steps
-
-
-def _last_key(loc: tuple) -> str:
-    return str(loc[-1]) if loc else ""
-
-
-def _dotted(steps: tuple[PathStep, ...]) -> str:
-    from simcli.spec.base.nodes import format_path
-
-    return format_path(steps)
 
 
 def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -> tuple[str, str, str]:
@@ -223,7 +213,7 @@ def owner(path: tuple[PathStep, ...]) -> str:
         return "the scene"
     if not rest:
         return named
-    inner = f"`{_dotted(tuple(rest))}`"
+    inner = f"`{format_path(tuple(rest))}`"
     return f"{inner} of {named}" if named else inner
 
 

@@ -23,7 +23,7 @@ def known_keys(path: tuple[PathStep, ...], tag: str = "") -> list[str]:
     if not path:
         return [*fields(SceneSpec), *AUTHORING]
     parts = parts_at(path)
-    chosen = [part for part in parts if tag in _tags(part)] or parts
+    chosen = [part for part in parts if tag in get_args(fields(part).get("type"))] or parts
     return list(dict.fromkeys(name for part in chosen for name in fields(part)))
 
 
@@ -44,10 +44,6 @@ def described(path: tuple[PathStep, ...], key: str) -> tuple[Any, str] | None:
             if key == (field.alias or name):
                 return field.annotation, field.description or ""
     return None
-
-
-def _tags(part: type[SpecModel]) -> tuple[Any, ...]:
-    return get_args(fields(part).get("type"))
 
 
 @lru_cache(maxsize=4096)
