@@ -18,7 +18,7 @@ from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Vec3
 from simcli.model import build
-from simcli.model.signals.prescribed import prescribed
+from simcli.model.signals.inputs import prescribed
 from simcli.model.tables.signal_tables import Driven, MotionKind
 from simcli.spec import resolve
 

@@ -15,7 +15,7 @@ from simcli.kernels.language.elementary import exp_rotation, polynomial, rotatio
 from simcli.kernels.language.values import Quat, Vec3
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
 from simcli.model.forms.natural_form import SUCCESSIVE, prescribed_bodies_of
-from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
+from simcli.model.signals.inputs import balls_by_position, balls_of_dofs
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
 from simcli.rotations import SMALL_ANGLE, SPIN_SERIES

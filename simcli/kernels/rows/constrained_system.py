@@ -26,7 +26,7 @@ from simcli.kernels.rows.jacobian import mass_entries, row_entries
 from simcli.kernels.rows.tree_rows import Rows
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.joints.elimination import eliminate
-from simcli.model.signals.prescribed import balls_of_dofs
+from simcli.model.signals.inputs import balls_of_dofs
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import MotionKind
 

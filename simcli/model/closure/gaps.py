@@ -26,7 +26,7 @@ from simcli.model.constraints.constraint_tables import (
     start_angles,
 )
 from simcli.model.joints.gears import polynomial_at
-from simcli.model.signals.prescribed import balls_by_position, prescribed
+from simcli.model.signals.inputs import balls_by_position, prescribed
 from simcli.model.tables.model import Array, Model
 
 _FULL_TURN = 2.0 * math.pi

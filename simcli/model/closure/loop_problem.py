@@ -25,7 +25,7 @@ from simcli.model.closure.gradients import Entries, entries_of, gradients
 from simcli.model.closure.spans import least_motion
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
-from simcli.model.signals.prescribed import prescribed
+from simcli.model.signals.inputs import prescribed
 from simcli.model.tables.join import has_world_axis
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.signal_tables import MotionKind

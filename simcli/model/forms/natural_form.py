@@ -30,7 +30,7 @@ from simcli.model.joints.catalogue import BALLS, POSES
 from simcli.model.joints.mechanism import JointInput
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.state import State
-from simcli.model.signals.prescribed import balls_by_position, prescribed
+from simcli.model.signals.inputs import balls_by_position, prescribed
 from simcli.model.tables.form_tables import Columns
 from simcli.model.tables.joint_tables import Links
 from simcli.model.tables.model import WORLD, Array, JointKind, LinkKind, Model

@@ -39,8 +39,7 @@ from simcli.solvers.affine.kinematic_bodies import (
     take_kinematic,
 )
 from simcli.solvers.affine.rigid_poses import follow_loops
-from simcli.solvers.output.frame_stages import end_step, has_steps, is_start
-from simcli.solvers.output.sampling import sampling
+from simcli.solvers.output.frame_stages import end_step, has_steps, is_start, sampling
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
 

@@ -20,8 +20,17 @@ from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.base import needs
 from simcli.solvers.output.contact_report import CONTACTS, put_row
 from simcli.solvers.output.energy_balance import write_energies
-from simcli.solvers.output.frame_stages import show_joint_accelerations, show_joints, show_points, show_rods
-from simcli.solvers.output.sampling import distances, needs_joints, place_probed, see, sensors_of
+from simcli.solvers.output.frame_stages import (
+    distances,
+    needs_joints,
+    place_probed,
+    see,
+    sensors_of,
+    show_joint_accelerations,
+    show_joints,
+    show_points,
+    show_rods,
+)
 from simcli.solvers.rows.drives import add_drive_power
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")

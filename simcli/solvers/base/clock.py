@@ -4,7 +4,7 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.notes import Ages
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.model.signals.prescribed import depends_on_time
+from simcli.model.signals.inputs import depends_on_time
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import H
 

@@ -89,8 +89,7 @@ from simcli.solvers.natural.stages import (
     shift_instant_multipliers,
     state_system,
 )
-from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, set_aside
-from simcli.solvers.output.sampling import sampling
+from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, sampling, set_aside
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.memory import REFINEMENTS
 from simcli.solvers.rows.motion_work import leave_kinematic, work_of_step

@@ -35,9 +35,8 @@ from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.output.accumulators import Accumulators, probed_by_feedback
 from simcli.solvers.output.contact_report import ContactReport, begin_call
 from simcli.solvers.output.energy_balance import ENERGY, EXTREMES, close, open_new, powers, spins, stores
-from simcli.solvers.output.frame_stages import Aside
+from simcli.solvers.output.frame_stages import Aside, finding
 from simcli.solvers.output.loop_guard import LoopGuard, exchange_momenta
-from simcli.solvers.output.sampling import finding
 from simcli.solvers.rows.drives import report_drives
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.run.engine import Engine, ends, find_cause, judge, report, shows

@@ -60,7 +60,7 @@ class Engine:
         judge: (c, w, count, alive), why worlds should end after a step, see base/world_ends.py.
         find_cause: (c, w, code), the dof, or another number, that is the cause.
         close, open: (c, w), before and after the tables change; give what is stored [J].
-        finding: from a core, what finds the quantities that signals see, where a step begins (output/sampling.py).
+        finding: from a core, what finds the quantities that signals see, where a step begins (output/frame_stages.py).
         exchange_momenta: (c, w, first), see output/loop_guard.py.
         notes: events of the start, from model, options and plan.
         end: takes the solver after frame 0, and a mask of worlds; gives events and status of those that cannot begin.

@@ -16,7 +16,7 @@ from simcli.model.closure.limits import OUTSIDE, Outside, bounds_of, tightens
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.gimbals import turns_about_axes
 from simcli.model.phases import EARLY
-from simcli.model.signals.prescribed import prescribed
+from simcli.model.signals.inputs import prescribed
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables.model import Model
 from simcli.model.tables.start_tables import Beginning

@@ -37,9 +37,8 @@ from simcli.solvers.base.midpoint import (
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.output.energy_balance import load_external
-from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, set_aside
+from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
-from simcli.solvers.output.sampling import sampling
 from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
