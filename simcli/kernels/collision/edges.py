@@ -3,7 +3,7 @@
 from simcli.kernels.collision.collider import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, RING
 from simcli.kernels.collision.features import barrel_feature, put_corner, ring_at
 from simcli.kernels.collision.gjk import TOUCH, difference
-from simcli.kernels.device.lanes import length, one, sign, unit_or, vector, way_between
+from simcli.kernels.device.lanes import farthest_along, length, one, sign, unit_or, vector, way_between
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of
 from simcli.kernels.language.values import Vec3
@@ -270,18 +270,12 @@ def _put_box_edge(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.templa
 def _put_hull_edge(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), side: ti.i32):
     """Note the edge of a hull that faces y: of those that meet in its farthest corner the one that is most across y."""
     first = c.corner_start.at(i)
-    best = 0
-    most = c.corner.load(w, first).dot(y)
-    for k in range(1, c.corner_start.at(i + 1) - first):
-        reach = c.corner.load(w, first + k).dot(y)
-        if reach > most:
-            most = reach
-            best = k
+    best = farthest_along(c.corner, w, first, c.corner_start.at(i + 1), y) - first
     p = c.corner.load(w, first + best) * 1.0
     q = p * 1.0
     number = 0
-    fall = -2.0 + 0.0 * most
-    cosine = -1.0 + 0.0 * most
+    fall = -2.0 + 0.0 * p.dot(y)
+    cosine = -1.0 + 0.0 * p.dot(y)
     for f in range(c.face_start.at(i), c.face_start.at(i + 1)):
         start = c.ring_start.at(f)
         end = c.ring_start.at(f + 1)

@@ -4,7 +4,7 @@ from math import sqrt
 
 from simcli.kernels.collision.collider import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, MOST_RING, RING
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.lanes import one, sign, unit_or, vector
+from simcli.kernels.device.lanes import farthest_along, one, sign, unit_or, vector
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Vec3
 
@@ -154,13 +154,7 @@ def barrel_feature(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.templ
 def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon: ti.i32):
     """The face of a hull that faces y most, the first of equals: corners, number, normal."""
     first = c.face_start.at(i)
-    best = first
-    most = c.face_normal.load(w, first).dot(y)
-    for f in range(first + 1, c.face_start.at(i + 1)):
-        facing = c.face_normal.load(w, f).dot(y)
-        if facing > most:
-            most = facing
-            best = f
+    best = farthest_along(c.face_normal, w, first, c.face_start.at(i + 1), y)
     start = c.ring_start.at(best)
     count = c.ring_start.at(best + 1) - start
     for k in range(count):

@@ -1,7 +1,7 @@
 """Distance of two convex cores (GJK), on the set of differences a - b of their points; support points, and the simplex."""
 
 from simcli.kernels.collision.collider import BOX, CAPSULE, CELL, CELL_CORNERS, CONE, CYLINDER, ELLIPSOID, GJK_CORNER, MESH
-from simcli.kernels.device.lanes import TINY, one, sign, vector, way_between
+from simcli.kernels.device.lanes import TINY, farthest_along, one, sign, vector, way_between
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of
 from simcli.kernels.language.values import Vec3
@@ -104,25 +104,10 @@ def local_support(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.te
             p = Vec3(u.parts[0] * hx, u.parts[1] * hy, u.parts[2] * hz) * part
     if ti.static(c.has[MESH]):
         if kind == MESH:
-            p = farthest_corner(c, w, i, d)
+            p = c.corner.load(w, farthest_along(c.corner, w, c.corner_start.at(i), c.corner_start.at(i + 1), d))
     if ti.static(c.has[CELL]):
         if kind == CELL:
             p = farthest_of_cell(c, w, d)
-    return p
-
-
-@ti.func
-def farthest_corner(c: ti.template(), w: ti.i32, i: ti.i32, d: ti.template()):
-    """[m], corner of a hull that is farthest along d, the first of equals."""
-    best = c.corner_start.at(i)
-    p = c.corner.load(w, best)
-    most = p.dot(d)
-    for k in range(best + 1, c.corner_start.at(i + 1)):
-        reach = c.corner.load(w, k).dot(d)
-        if reach > most:
-            most = reach
-            best = k
-    p = c.corner.load(w, best)
     return p
 
 

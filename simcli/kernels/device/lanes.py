@@ -105,3 +105,16 @@ def across(v: Vec3) -> Vec3:
     a, b, c = (ti.abs(part) for part in n.parts)
     n = n * (1.0 / ti.max(ti.max(a, b), c))
     return n * (1.0 / length(n))
+
+
+@ti.func
+def farthest_along(vectors: ti.template(), w: ti.i32, first: ti.i32, end: ti.i32, d: ti.template()):
+    """The one of some vectors of a table that is farthest along d, the first of equals."""
+    best = first
+    most = vectors.load(w, first).dot(d)
+    for k in range(first + 1, end):
+        reach = vectors.load(w, k).dot(d)
+        if reach > most:
+            most = reach
+            best = k
+    return best
