@@ -54,12 +54,13 @@ def add_accelerations(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
+def advance_smooth(c: ti.template(), w: ti.i32):
     """qd+ = qd + h qdd(q, qd+ in damping and drives),  q+ = q (+) h qd+.
 
     Reads:  c.state.{q, qd, qdd}
     Writes: c.state.{q, qd}, c.forces.account.work
     """
+    h = c.constants.load(w, H)
     s = c.state
     book_efforts(c, w, h, h)
     add_accelerations(c, w, h)

@@ -14,9 +14,9 @@ from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.device.stage_lists import only, repeat, when, within
 from simcli.solvers.impulses.contact_rhs import bound_spins
 from simcli.solvers.impulses.law_rows import bound_balls
+from simcli.solvers.impulses.rows import begin_again, state_residual
 from simcli.solvers.impulses.solution import scale_shared, share_load, take_answer
 from simcli.solvers.impulses.stages import (
-    begin_again,
     begin_correcting,
     begin_solving,
     contact_rhs_of_all,
@@ -29,7 +29,6 @@ from simcli.solvers.impulses.stages import (
     searches_again,
     sleep,
     state,
-    state_residual,
     state_rows,
     turn_again,
     turn_first,

@@ -24,6 +24,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
 from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import contact_rhs_again, state_spins
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
@@ -115,7 +116,7 @@ def _free_no_lock(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def restore_momentum(c: ti.template(), w: ti.i32):
+def begin_again(c: ti.template(), w: ti.i32):
     """Begin again with the momentum of the start of the step.
 
     Writes: p.{free, push}
@@ -271,7 +272,7 @@ def is_soft(y, r):
 
 
 @ti.func
-def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
+def state_residual(c: ti.template(), w: ti.i32):
     """What rigid rows and contacts lack at the poses that the velocities found have reached.
 
         w = phi(q) / h + J (v - v found) + e x
@@ -279,6 +280,7 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
     Reads:  c.bound.{system.rows.residual, impulses}, c.state
     Writes: p.{rows, contacts}.bias
     """
+    h = c.constants.load(w, H)
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem

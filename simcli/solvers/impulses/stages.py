@@ -16,7 +16,7 @@ from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.memory import FAST, FINER
-from simcli.solvers.impulses.rows import restore_momentum, state_problem, state_rest, state_row
+from simcli.solvers.impulses.rows import state_problem, state_row
 
 
 @ti.func
@@ -172,12 +172,6 @@ def turn_first(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def begin_again(c: ti.template(), w: ti.i32):
-    """Begin with the momentum of the start of the step."""
-    restore_momentum(c, w)
-
-
-@ti.func
 def turn_again(c: ti.template(), w: ti.i32):
     """Directions of rows at the poses reached."""
     turn_directions(c, w, c.constants.load(w, H), 0)
@@ -257,12 +251,6 @@ def contact_rhs_of_all(c: ti.template(), w: ti.i32):
     m = c.bound.impulses
     set_friction(m.contacts, m.problem, w, m.start)
     contact_rhs(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
-
-
-@ti.func
-def state_residual(c: ti.template(), w: ti.i32):
-    """What rigid rows and contacts lack at the poses reached."""
-    state_rest(c, w, c.constants.load(w, H))
 
 
 @ti.func

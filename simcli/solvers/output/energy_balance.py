@@ -83,6 +83,7 @@ def write_energies(
     put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
 
 
+@needs.extremes
 def note_energies(c, w, steps):
     """The extremes of the energies so far, of worlds that go on (inside kernels).
 

@@ -24,7 +24,7 @@ from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
-from simcli.solvers.base.integrators import ALL_STAGES, add_accelerations, book_efforts
+from simcli.solvers.base.integrators import ALL_STAGES, H, add_accelerations, book_efforts
 from simcli.solvers.rows.motions import follow_motions
 from simcli.solvers.rows.repeat import settle_speeds
 
@@ -201,12 +201,13 @@ class Constrained:
 
 
 @ti.func
-def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
+def advance_constrained(c: ti.template(), w: ti.i32):
     """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
 
     Reads:  c.state, c.bound
     Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
+    h = c.constants.load(w, H)
     s = c.state
     book_efforts(c, w, h, h)
     add_accelerations(c, w, h)

@@ -248,12 +248,13 @@ def settle_speeds(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
+def advance_again(c: ti.template(), w: ti.i32):
     """A first-order step; locked dofs are at the speeds of their locks.
 
     Reads:  c.state, c.bound
     Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
+    h = c.constants.load(w, H)
     s = c.state
     effort_power(c.tables, c.forces, s, w, h)
     go_back_in_account(c, w)

@@ -19,9 +19,8 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.active_set import law_power, update_active_set
 from simcli.solvers.rows.corrections import correct_laws, is_rigid, shift_multiplier
 from simcli.solvers.rows.equations import state_equations
-from simcli.solvers.rows.memory import use_constrained
 from simcli.solvers.rows.motions import follow_motions, keep_turns
-from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, settle_speeds, use_again
+from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, settle_speeds
 
 
 @ti.func
@@ -160,12 +159,6 @@ def account(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def advance_constrained(c: ti.template(), w: ti.i32):
-    """A first-order step under constraints."""
-    use_constrained(c, w, c.constants.load(w, H))
-
-
-@ti.func
 def finish_prescribed(c: ti.template(), w: ti.i32):
     """Locked and prescribed coordinates, as they are where a step ends."""
     settle_speeds(c, w)
@@ -175,12 +168,6 @@ def finish_prescribed(c: ti.template(), w: ti.i32):
 def has_velocity_jump(c, w):
     """The worlds in which a law stops a coordinate in this step."""
     return c.bound.velocity_jump.load(w, 0) > 0.0
-
-
-@ti.func
-def advance_again(c: ti.template(), w: ti.i32):
-    """The step that is taken again, of first order."""
-    use_again(c, w, c.constants.load(w, H))
 
 
 @ti.func

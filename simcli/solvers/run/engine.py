@@ -210,11 +210,6 @@ def _balance_now_and_then(c: ti.template(), w: ti.i32, steps: ti.i32):
 def _balance(c: ti.template(), w: ti.i32, steps: ti.i32):
     _report_account(c, w, steps)
     _report_energy(c, w, steps)
-    _note_extremes(c, w, steps)
-
-
-@needs.extremes
-def _note_extremes(c, w, steps):
     note_energies(c, w, steps)
 
 

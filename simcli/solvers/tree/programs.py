@@ -17,6 +17,7 @@ Sources and formulas: base/integrators.py, rows/memory.py, impulses/memory.py, e
 
 from simcli.kernels.device.stage_lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.base.integrators import (
+    advance_smooth,
     combine_slopes,
     keep_slopes,
     keep_start,
@@ -40,13 +41,19 @@ from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
 from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
+from simcli.solvers.rows.memory import advance_constrained
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
-from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
+from simcli.solvers.rows.repeat import (
+    advance_again,
+    give_rates_back,
+    go_back,
+    go_back_in_account,
+    keep_account,
+    start_with_end,
+)
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
     account,
-    advance_again,
-    advance_constrained,
     assemble_system,
     count_correction,
     fill_system,
@@ -68,7 +75,6 @@ from simcli.solvers.rows.stages import (
 from simcli.solvers.tree.momenta import adding, end_turns, forget_carriers, noting, turn_base, turn_carriers
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
-    advance_smooth,
     begin_evaluation,
     follow,
     foresee_torques,

@@ -37,7 +37,7 @@ from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import time_of
 from simcli.solvers.base.gyroscopic_torques import foresee_turns
-from simcli.solvers.base.integrators import H, book_efforts, correct_efforts, use_semi_implicit
+from simcli.solvers.base.integrators import H, book_efforts, correct_efforts
 from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.output.energy_balance import follow_signals, load_external, no_power
 
@@ -117,12 +117,6 @@ def solve_tree(c: ti.template(), w: ti.i32):
     """Accelerations by the articulated-body algorithm."""
     aba_backward(c.tables, c.state, w)
     aba_forward(c.tables, c.state, w)
-
-
-@ti.func
-def advance_smooth(c: ti.template(), w: ti.i32):
-    """A first-order step of what nothing constrains."""
-    use_semi_implicit(c, w, c.constants.load(w, H))
 
 
 def impulses_not_converged(c, w):
