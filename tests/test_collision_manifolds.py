@@ -331,7 +331,8 @@ def test_shapes_ride_on_links(tmp_path, all_supported, device):
         i = link[start[k]]
         w = np.arange(N)[:, None]
         x = np.einsum("wcij,wcj->wci", R[w, i], found[f"core_{side}"][:, :6]) + o[w, i] + origin[w, i]
-        sides.append(np.where((i >= 0)[..., None], x, found[f"core_{side}"][:, :6]))
+        in_world = expected[0, start[k], :3] + found[f"core_{side}"][:, :6]  # in the world it is counted from the shape
+        sides.append(np.where((i >= 0)[..., None], x, in_world))
     gap = np.einsum("wck,wck->wc", found["normal"][:, :6], sides[1] - sides[0])
     assert np.abs(gap - found["radius_a"][:, :6] - found["radius_b"][:, :6] - found["gap"][:, :6]).max() < 1e-12
     bench.destroy()
