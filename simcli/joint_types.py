@@ -30,6 +30,30 @@ class Coordinates(StrEnum):
     SLOTS = "slots"
 
 
+class Required(NamedTuple):
+    """What a joint cannot do without.
+
+    Attributes:
+        choices: groups of keys, of which all keys of one group must be given.
+        hint: how to give them.
+        words: what a message calls them; "" names the keys.
+    """
+
+    choices: tuple[tuple[str, ...], ...]
+    hint: str = ""
+    words: str = ""
+
+    @property
+    def text(self) -> str:
+        """What a message says that the joint needs."""
+        return self.words or " or ".join(f"`{key}`" for key in self.keys)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of all groups, each once."""
+        return tuple(dict.fromkeys(key for group in self.choices for key in group))
+
+
 class TypeEntry(NamedTuple):
     """A joint type.
 
@@ -38,6 +62,9 @@ class TypeEntry(NamedTuple):
         coordinates: what joint_q holds.
         has_axis: whether it takes `axis`.
         keys: of a scene, that only some types take.
+        required: which of them it cannot do without; None for a type that needs none.
+        is_coaxial: whether it slides along `axis` and turns about it, and does nothing else, so that `axis` stands still in
+            both bodies.
         is_flat: whether it can stand in a planar scene.
         words: what other programs call it.
     """
@@ -46,35 +73,48 @@ class TypeEntry(NamedTuple):
     coordinates: Coordinates = Coordinates.SCALARS
     has_axis: bool = False
     keys: tuple[str, ...] = ()
+    required: Required | None = None
+    is_coaxial: bool = False
     is_flat: bool = False
     words: tuple[str, ...] = ()
 
 
-_CABLE = (
-    "length",
-    "stretch",
-    "bend",
-    "twist",
-    "stretch_damping",
-    "bend_damping",
-    "twist_damping",
-    "youngs",
-    "poisson",
-    "radius",
+_STIFFNESS, _MATERIAL = ("stretch", "bend", "twist"), ("youngs", "poisson", "radius", "length")  # of a cable
+_CABLE = (*_STIFFNESS, "stretch_damping", "bend_damping", "twist_damping", *_MATERIAL)
+_LENGTH = Required((("length",), ("limit",)), "as `length: 0.4`")
+_AXES = Required((("axes",),), "without axes it is a fixed joint")
+_TWO_TURNS = Required((("axes",),), "axes: {angular: [[1, 0, 0], [0, 1, 0]]}", "two angular axes")
+_OF_A_CABLE = Required(
+    (*((key,) for key in _STIFFNESS), _MATERIAL),
+    f"{', '.join(_STIFFNESS)} or {', '.join(_MATERIAL)}",
+    "stiffnesses or a material",
 )
+_PITCH = Required((("pitch",),), "metres per turn")
 JOINT_TYPES: dict[str, TypeEntry] = {
     "fixed": TypeEntry("", is_flat=True, words=("weld", "welded", "rigid")),
-    "revolute": TypeEntry("A", has_axis=True, is_flat=True, words=("hinge", "rotational", "rotary", "continuous", "pin")),
-    "prismatic": TypeEntry("L", has_axis=True, is_flat=True, words=("slide", "slider", "linear", "translational")),
+    "revolute": TypeEntry(
+        "A",
+        has_axis=True,
+        is_coaxial=True,
+        is_flat=True,
+        words=("hinge", "rotational", "rotary", "continuous", "pin"),
+    ),
+    "prismatic": TypeEntry(
+        "L", has_axis=True, is_coaxial=True, is_flat=True, words=("slide", "slider", "linear", "translational")
+    ),
     "ball": TypeEntry("AAA", Coordinates.QUATERNION, words=("spherical", "socket", "ball_socket")),
     "free": TypeEntry("LLLAAA", Coordinates.POSE, words=("freejoint", "floating", "freeflyer", "6dof")),
-    "distance": TypeEntry("LLLAAA", Coordinates.POSE, keys=("length",), is_flat=True, words=("rod", "rope")),
-    "d6": TypeEntry("", keys=("axes",), is_flat=True, words=("generic",)),
-    "cable": TypeEntry("LA", Coordinates.SLOTS, has_axis=True, keys=_CABLE, is_flat=True, words=("beam",)),
-    "universal": TypeEntry("AA", keys=("axes",), words=("cardan", "hooke")),
-    "cylindrical": TypeEntry("LA", has_axis=True),
+    "distance": TypeEntry(
+        "LLLAAA", Coordinates.POSE, keys=("length",), required=_LENGTH, is_flat=True, words=("rod", "rope")
+    ),
+    "d6": TypeEntry("", keys=("axes",), required=_AXES, is_flat=True, words=("generic",)),
+    "cable": TypeEntry(
+        "LA", Coordinates.SLOTS, has_axis=True, keys=_CABLE, required=_OF_A_CABLE, is_flat=True, words=("beam",)
+    ),
+    "universal": TypeEntry("AA", keys=("axes",), required=_TWO_TURNS, words=("cardan", "hooke")),
+    "cylindrical": TypeEntry("LA", has_axis=True, is_coaxial=True),
     "planar": TypeEntry("LLA", has_axis=True, is_flat=True),
-    "screw": TypeEntry("A", has_axis=True, keys=("pitch",), words=("helical",)),
+    "screw": TypeEntry("A", has_axis=True, keys=("pitch",), required=_PITCH, is_coaxial=True, words=("helical",)),
     # An anchor of the child slides along the axis of the parent, or in the plane across it; the child turns freely.
     "point_on_line": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True, words=("inline", "point_line")),
     "point_on_plane": TypeEntry("LLAAA", Coordinates.SLIDES, has_axis=True, words=("inplane", "point_plane")),
@@ -153,15 +193,25 @@ ROWS_ONLY = frozenset(TYPES) - types_with(*IN_A_TREE, Coordinates.SLOTS)  # no t
 NEVER_TREE = ROWS_ONLY | types_with(Coordinates.SLOTS)
 # Nothing that a limit, drive, damper, effort or gear could act on; a d6 has the dofs of its axes.
 NO_DOFS = types_with(Coordinates.SLOTS) | frozenset(name for name, of in TYPES.items() if not of and name != "d6")
+_KEYS = dict.fromkeys(key for entry in JOINT_TYPES.values() for key in entry.keys)
+AXIS = frozenset(name for name, entry in JOINT_TYPES.items() if entry.has_axis)
+# Keys that only some types take, beyond those that all take.
+ONLY = {"axis": AXIS} | {key: frozenset(name for name, one in JOINT_TYPES.items() if key in one.keys) for key in _KEYS}
+DISTANCES = types_with(Coordinates.POSE) & ONLY["length"]  # they bound how far the anchors are apart
+UNBOUND = types_with(Coordinates.POSE) - DISTANCES  # they hold nothing
+SCREWS = ONLY["pitch"]  # they advance as they turn, which is no polynomial of poses
 # No coordinate to bound; that of a distance joint is its length.
-NO_LIMITS = NO_DOFS | types_with(Coordinates.POSE) - {"distance"}
+NO_LIMITS = NO_DOFS | UNBOUND
 GEARED = types_with(Coordinates.SCALARS) - NO_DOFS  # only scalar dofs
 
 ONE_COORDINATE = frozenset(name for name in GEARED if len(TYPES[name]) == 1)
 ORBITAL = types_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)
 SLIDING = {name: of for name, of in TYPES.items() if name not in RIBLE and COORDINATES_OF[name] == Coordinates.SLIDES}
-AXIS = frozenset(name for name, entry in JOINT_TYPES.items() if entry.has_axis)
+COAXIAL = frozenset(name for name, entry in JOINT_TYPES.items() if entry.is_coaxial)
 IN_PLANE = frozenset(name for name, entry in JOINT_TYPES.items() if entry.is_flat)  # they fit in a planar scene
-_KEYS = dict.fromkeys(key for entry in JOINT_TYPES.values() for key in entry.keys)
-# Keys that only some types take, beyond those that all take.
-ONLY = {"axis": AXIS} | {key: frozenset(name for name, one in JOINT_TYPES.items() if key in one.keys) for key in _KEYS}
+# Keys of which one type or another cannot do without one, and that other types do not take.
+NEEDED_KEYS = tuple(
+    dict.fromkeys(
+        key for entry in JOINT_TYPES.values() for key in (entry.required.keys if entry.required else ()) if key in entry.keys
+    )
+)

@@ -7,8 +7,9 @@ Joints with `enabled: false`: none of their laws acts, in any solver.
 Joint types are listed in one place. One that is added as the house page says, in a copy of the package and a process of its
 own:
 
-`socket` is a ball and `slider_ball` a point on a line under new numbers: they must move, be shown, be set and be refused as
-these are, though no line of code but those of the page knows them.
+`socket` is a ball, `slider_ball` a point on a line, `rail` prismatic and `glue` fixed under new numbers: they must move, be
+shown, be set and be refused as these are, though no line of code but those of the page knows them. `helix_on_line` is like
+no other: a screw across a slide.
 
 Effort limits of ball drives: the size of the torque stays within them, in every rigid solver and integrator.
 """
@@ -20,7 +21,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
+import h5py
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -33,6 +36,7 @@ from support.process import TIMEOUT, environment
 from support.scenes import scene
 
 import simcli
+from simcli import rotations as rot
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.joint_types import TYPES
@@ -233,19 +237,44 @@ def test_nothing_acts_on_or_through_a_joint_that_is_off(solver, tmp_path):
 
 
 LINES = {  # file: a line that is there, and what is added behind it
-    "model/tables/model.py": [("    UNIVERSAL_PRISMATIC = 18\n", "    SOCKET = 19\n    SLIDER_BALL = 20\n")],
+    "model/tables/model.py": [
+        (
+            "    UNIVERSAL_PRISMATIC = 18\n",
+            "    SOCKET = 19\n    SLIDER_BALL = 20\n    HELIX_ON_LINE = 21\n    RAIL = 22\n    GLUE = 23\n",
+        )
+    ],
     "joint_types.py": [
         (
             '    "planar": TypeEntry("LLA", has_axis=True, is_flat=True),\n',
             '    "socket": TypeEntry("AAA", Coordinates.QUATERNION),\n'
-            '    "slider_ball": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True),\n',
+            '    "slider_ball": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True),\n'
+            '    "helix_on_line": TypeEntry("LA", has_axis=True, keys=("pitch",), required=_PITCH),\n'
+            '    "rail": TypeEntry("L", has_axis=True),\n'
+            '    "glue": TypeEntry(""),\n',
+        ),
+    ],
+    "model/joints/motion_axes.py": [
+        (
+            "def _no_axes() -> _Array:\n    return np.zeros((0, 3))\n",
+            "\n\ndef slide_and_screw(axis: _Array, pitch: _Array, **_: _Array) -> MotionAxis:\n"
+            "    return MotionAxis(axis[..., None, :], rot.frame_along(axis)[..., None, :, 0], pitch)\n",
         ),
     ],
     "model/joints/catalogue.py": [
+        ("    no_motion,\n", "    slide_and_screw,\n"),
+        (
+            "    return [*rows, Row(RowKind.PITCH, frame[..., 2], frame[..., 0], motion.pitch)]\n",
+            "\n\ndef across_screw(motion: MotionAxis) -> list[Row]:\n"
+            "    slide, screw = motion.linear[..., 0, :], motion.angular[..., 0, :]\n"
+            "    return [Row(RowKind.ALONG, rot.cross(slide, screw)), Row(RowKind.PITCH, screw, slide, motion.pitch)]\n",
+        ),
         (
             '    "ball": (JointKind.BALL, all_turns, same_point, unbound),\n',
             '    "socket": (JointKind.SOCKET, all_turns, same_point, unbound),\n'
-            '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound, _AXIS),\n',
+            '    "slider_ball": (JointKind.SLIDER_BALL, composed(1, 3), on_lines, unbound),\n'
+            '    "helix_on_line": (JointKind.HELIX_ON_LINE, slide_and_screw, across_screw, parallel),\n'
+            '    "rail": (JointKind.RAIL, slide_along, on_lines, same_axes),\n'
+            '    "glue": (JointKind.GLUE, no_motion, same_point, same_axes),\n',
         ),
     ],
 }
@@ -325,35 +354,90 @@ def in_house(house, *words):
     )
 
 
-# Files that may name several joint types in one list: the list itself, and what each solver can do with them.
-OF_TYPES = {"joint_types.py", "spec/checks/joint_fields.py"}
+# Files that may name several joint types: the list, what is keyed by it, and what other programs have for some types.
+OF_TYPES = {
+    "joint_types.py": "the list",
+    "model/joints/catalogue.py": "motion axes and constraint equations, one line for each type",
+    "model/forms/affine_energy.py": "equations that libuipc has for its own joints; those of all others are the catalogue's",
+    "exchange/writing/mjcf_acts.py": "loops that MJCF closes; all others are reported as lost",
+}
 
 
-def type_lists(tree):
-    """Lines with tuples, lists, sets or texts that name two joint types or more."""
+def types_named(node):
+    """Joint types that an expression names: by texts, by members of JointKind, or as what these are compared with."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        words = set(node.value.replace(",", " ").split())
+        return words if words <= set(TYPES) else set()
+    if isinstance(node, ast.Attribute):
+        return {node.attr} if isinstance(node.value, ast.Name) and node.value.id == "JointKind" else set()
+    if isinstance(node, ast.keyword):
+        return {node.arg} & set(TYPES)
+    parts = {ast.Compare: ("left", "comparators"), ast.MatchValue: ("value",), ast.MatchOr: ("patterns",)}
+    parts |= dict.fromkeys((ast.Tuple, ast.List, ast.Set), ("elts",))
+    found = [getattr(node, name) for name in parts.get(type(node), ())]
+    return set().union(*(types_named(one) for part in found for one in (part if isinstance(part, list) else [part])))
+
+
+def parts_of_a_list(node):
+    """What stands side by side: entries of a display, alternatives of a condition or a chain of conditions."""
+    if isinstance(node, ast.If | ast.IfExp):
+        rest = node.orelse if isinstance(node, ast.IfExp) else node.orelse[0] if len(node.orelse) == 1 else None
+        return [node.test, *parts_of_a_list(rest)] if isinstance(rest, ast.If | ast.IfExp) else [node.test]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        return node.keywords
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Match):
+        return [case.pattern for case in node.cases]
+    name = {ast.Dict: "keys", ast.BoolOp: "values"}.get(type(node), "elts")
+    return [node] if isinstance(node, ast.Constant) else getattr(node, name, [])
+
+
+def type_lists(tree, with_texts=True):
+    """Lines that name two joint types or more beside each other."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Tuple | ast.List | ast.Set):
-            names = [one.value for one in node.elts if isinstance(one, ast.Constant)]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names = node.value.split() if set(node.value.split()) <= set(TYPES) else []
-        else:
-            continue
-        if len({name for name in names if name in TYPES}) > 1:
+        names = set().union(*map(types_named, parts_of_a_list(node)))
+        if len(names if with_texts else names - set(TYPES)) > 1:
             yield node.lineno
 
 
 def test_no_other_file_has_a_list_of_joint_types():
-    """Readers and writers of formats apart, whose lists are of what the formats have."""
+    """Texts of readers and writers of formats are words of these."""
     house = Path(simcli.__file__).parent
-    files = {path.relative_to(house).as_posix(): path for path in house.rglob("*.py")}
-    found = [
-        f"{name}:{line}"
-        for name, path in files.items()
-        if name not in OF_TYPES and not name.startswith("exchange/")
-        for line in type_lists(ast.parse(path.read_text(encoding="utf-8")))
-    ]
-    assert found == []
-    assert list(type_lists(ast.parse("a = ('ball', 'free')\nb = 'screw cable'\nc = ('ball', 1)"))) == [1, 2]
+    found = {}
+    for path in house.rglob("*.py"):
+        name = path.relative_to(house).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if lines := list(type_lists(tree, with_texts=not name.startswith("exchange/"))):
+            found[name] = lines
+    assert {name: lines for name, lines in found.items() if name not in OF_TYPES} == {}
+    assert found.keys() == OF_TYPES.keys(), "a file of this list names no types any more"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_list"),
+    [
+        ("a = ('ball', 'free')", True),
+        ("a = 'screw cable'", True),
+        ("a = 'screw, cable'.split(', ')", True),
+        ("a = {'ball': 1, 'free': 2}", True),
+        ("a = dict(ball=1, free=2)", True),
+        ("a = frozenset(['ball', 'free'])", True),
+        ("a = {'ball'} | {'free'}", True),
+        ("a = kind == 'ball' or kind == 'free'", True),
+        ("a = (JointKind.BALL, JointKind.FREE)", True),
+        ("a = {JointKind.BALL: 1, JointKind.FREE: 2}", True),
+        ("a = 1 if kind == JointKind.BALL else 2 if kind == JointKind.FREE else 3", True),
+        ("if kind == 'ball':\n    pass\nelif kind in ('free', x):\n    pass", True),
+        ("match kind:\n    case 'ball':\n        pass\n    case 'free':\n        pass", True),
+        ("match kind:\n    case 'ball' | 'free':\n        pass", True),
+        ("a = ('ball', 1, x.BALL)", False),
+        ("a = kind == 'ball' or other == 'weight'", False),
+        ("a = 'a ball is free'", False),
+    ],
+)
+def test_a_list_of_joint_types_would_be_found(text, is_list):
+    assert bool(list(type_lists(ast.parse(text)))) == is_list
 
 
 def test_it_is_as_the_joint_that_it_is_like(house):
@@ -371,7 +455,7 @@ def test_it_is_as_the_joint_that_it_is_like(house):
         assert "the quaternion x y z w of joint `socket` has length" in said
 
 
-def test_an_effort_on_it_is_honoured_or_refused(house):
+def test_an_effort_on_it_is_supported_or_refused(house):
     """Of a quaternion it is a law; of a point on a line nothing, and `check` says so."""
     refused = SCENE.replace("joint: socket, value: [0.1, 0.2, 0.3]", "joint: slider_ball, value: [1, 0, 0, 0]")
     for name, text, code in (("sound", SCENE, 0), ("refused", refused, 1)):
@@ -380,6 +464,173 @@ def test_an_effort_on_it_is_honoured_or_refused(house):
         assert done.returncode == code, (name, done.stdout + done.stderr)
     assert "SC501" in done.stderr
     assert "an effort on a `slider_ball` joint" in done.stderr
+
+
+AXIS, ACROSS = [0.0, 1.0, 0.0], rot.frame_along(np.array([0.0, 1.0, 0.0]))[:, 0].tolist()
+HELIX_Q, HELIX_QD = [0.2, 9.0], [0.3, 2.0]  # beyond a turn
+NUT = {"mass": 1.2, "com": [0.1, 0.15, 0.2], "inertia": {"diag": [0.1, 0.2, 0.25]}}
+FROM_WORLD = {"parent": "world", "child": "nut", "axis": AXIS}
+HELIX = FROM_WORLD | {"type": "helix_on_line", "pitch": 0.4, "q": HELIX_Q, "qd": HELIX_QD}
+DAMPING = [2.0, 0.1]
+RAIL = FROM_WORLD | {"type": "rail"}
+# The nut of a screw on a carriage without mass that slides across it: the same motion by two joints that are known.
+SLIDE = {"type": "prismatic", "q": HELIX_Q[0], "qd": HELIX_QD[0], "damping": DAMPING[0], "child": "carriage"}
+SCREW = {"type": "screw", "pitch": 0.4, "axis": ACROSS, "q": HELIX_Q[1], "qd": HELIX_QD[1], "damping": DAMPING[1]}
+BY_TWO = {
+    "helix": HELIX | {"damping": DAMPING},
+    "slide": FROM_WORLD | SLIDE,
+    "screw": SCREW | {"parent": "carriage", "child": "other"},
+}
+TREE = {
+    "helix": HELIX,
+    "rail": RAIL | {"child": "sled", "init_angle": 0.1, "q": 0.25},
+    "glue": {"type": "glue", "parent": "nut", "child": "lid", "at": [0.1, 0.2, 0.3]},
+    "pin": {"type": "revolute", "parent": "lid", "child": "gear", "axis": [1, 0, 0], "q": 0.3},
+}
+NEAR_BY = {"generalized": 1e-11, "natural": 2e-7, "maximal": 4e-4}  # [m, rad], three times what steps of 1 ms miss
+STEPS_CHILD = """
+import json
+import sys
+import simcli
+
+found = {}
+for name in sys.argv[1:]:
+    with simcli.Simulation(f"{name}.json", device="cpu") as sim:
+        sim.step(50)
+        found[name] = {j: [sim.get(f"joint.{j}.{word}")[0].tolist() for word in ("q", "qd")] for j in sim.joints}
+print(json.dumps(found))
+"""
+COMMANDS_CHILD = """
+from simcli.cli.process import run_command
+
+for words in (
+    "fk tree.json -o fk.h5",
+    "ik tree.json --states fk.h5 -o ik.h5",
+    "export tree.json -o tree.xml",
+    "export tree.json -o tree.urdf",
+):
+    assert run_command(words.split(), debug=True, as_json=False) == 0, words
+"""
+
+
+def write_machine(house, name, joints, **solver):
+    """A scene of some joints, each child a body of its own."""
+    bodies = {joint["child"]: NUT for joint in joints.values()}
+    if "carriage" in bodies:
+        bodies["carriage"] = {"mass": 0, "inertia": "point"}
+    words = {"world": {"gravity": [0.7, -0.4, -9.81]}, "bodies": bodies, "joints": joints, "run": {"duration": 0.05}}
+    text = json.dumps({"simcli": 1, **words, "solver": {"dt": 1e-3, **solver}})
+    (house / f"{name}.json").write_text(text)
+
+
+def test_a_screw_across_a_slide_moves_as_two_joints_do(house):
+    """In the tree to rounding; by constraint equations, whose turns begin beyond the first, as near as their steps are."""
+    write_machine(house, "generalized", BY_TWO, type="generalized")
+    for solver in ("natural", "maximal"):
+        write_machine(house, solver, {"helix": BY_TWO["helix"]}, type=solver)
+    done = in_house(house, "-c", STEPS_CHILD, *NEAR_BY)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    q, qd = ([*one, *two] for one, two in zip(*(found["generalized"][j] for j in ("slide", "screw")), strict=True))
+    assert q[1] > HELIX_Q[1]
+    for solver, near in NEAR_BY.items():
+        assert found[solver]["helix"][0] == pytest.approx(q, rel=0, abs=near), solver
+        assert found[solver]["helix"][1] == pytest.approx(qd, rel=0, abs=near), solver
+
+
+@pytest.fixture(scope="module")
+def checked(house):
+    """What `check` says of scenes with the joint types: (code, text) of each fault."""
+    write_machine(house, "no_pitch", {"helix": {k: v for k, v in HELIX.items() if k != "pitch"}}, type="generalized")
+    write_machine(house, "affine_helix", {"helix": HELIX}, type="affine")
+    write_machine(house, "alpha_helix", {"helix": HELIX}, type="natural", integrator="generalized_alpha")
+    write_machine(house, "affine_rail", {"rail": RAIL}, type="affine")
+    write_machine(house, "affine_damped_rail", {"rail": RAIL | {"damping": 2.0}}, type="affine")
+    names = ("no_pitch", "affine_helix", "alpha_helix", "affine_rail", "affine_damped_rail")
+    done = in_house(house, "-m", "simcli", "check", *(f"{name}.json" for name in names), "--json")
+    assert done.returncode == 1, done.stderr
+    files = json.loads(done.stdout)["files"]
+    return {name: [(one["code"], one["message"]) for one in file["faults"]] for name, file in zip(names, files, strict=True)}
+
+
+def test_a_key_that_it_needs_is_asked_for(checked):
+    assert checked["no_pitch"] == [("SC416", "helix_on_line joint `helix` needs `pitch`")]
+
+
+def test_what_is_no_polynomial_is_refused_by_name(checked):
+    """A type that takes `pitch` has equations that two solvers cannot hold; no list has its name."""
+    words = "solver does not support a joint of type `helix_on_line`"
+    assert checked["affine_helix"] == [("SC501", f"the affine {words}")]
+    assert checked["alpha_helix"] == [("SC501", f"the natural {words} with generalized_alpha")]
+
+
+def test_affine_takes_what_a_new_type_says_of_itself(checked):
+    """Its equations, which are of second degree; no coordinate, because it does not say that its axis stands still."""
+    assert checked["affine_rail"] == []
+    words = "the affine solver does not support damping on a `rail` joint of the tree"
+    assert checked["affine_damped_rail"] == [("SC501", words)]
+
+
+@pytest.fixture(scope="module")
+def written(house):
+    """A folder with a tree of the joint types, its poses and coordinates, and what is written of it as MJCF and URDF."""
+    write_machine(house, "tree", TREE, type="generalized")
+    done = in_house(house, "-c", COMMANDS_CHILD)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(house / "fk.h5") as file:
+        names = file["states/body_name"].asstr()[:]
+        return house, dict(zip(names, file["states/body_q"][0], strict=True))
+
+
+def test_coordinates_come_back_from_poses(written):
+    """`ik` undoes `fk`: the advance of a screw tells its turns, a slide takes no part in it."""
+    folder, poses = written
+    assert poses["sled"][:3] == pytest.approx([0.0, 0.15, 0.0], rel=0, abs=1e-15)  # 0.25 m, of which 0.1 m are as drawn
+    with h5py.File(folder / "ik.h5") as file:
+        q, qd = (dict(zip(file["states/joint_name"].asstr()[:], [0] * 4, strict=True)) for _ in range(2))
+        for found, word, edge in ((q, "joint_q", "q_start"), (qd, "joint_qd", "qd_start")):
+            starts = file[f"states/{edge}"][:]
+            for name, first, last in zip(q, starts[:-1], starts[1:], strict=True):
+                found[name] = file[f"states/{word}"][0, first:last].tolist()
+    wanted = {"helix": HELIX_Q, "rail": [0.25], "glue": [], "pin": [0.3]}
+    assert q == {name: pytest.approx(one, rel=0, abs=1e-12) for name, one in wanted.items()}
+    assert qd == {name: pytest.approx(HELIX_QD if name == "helix" else [0.0] * len(q[name]), rel=0, abs=1e-12) for name in q}
+
+
+def test_mujoco_places_what_is_written_of_it(written):
+    """A slide, then a hinge with the slide that the screw advances by, tied by an equality."""
+    mujoco = pytest.importorskip("mujoco")
+    folder, poses = written
+    model = mujoco.MjModel.from_xml_path(str(folder / "tree.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    assert data.ne == 1
+    assert abs(data.efc_pos[0]) < 1e-12
+    for name, pose in poses.items():
+        body = data.body(name)
+        assert body.xpos == pytest.approx(pose[:3], rel=0, abs=1e-12), name
+        assert abs(body.xquat @ pose[[6, 3, 4, 5]]) == pytest.approx(1.0, rel=0, abs=1e-12), name
+
+
+def test_pinocchio_places_what_is_written_of_it(written):
+    """By the frames of the links of its URDF, with the coordinates of the scene: that of a follower by its `mimic`."""
+    pin = pytest.importorskip("pinocchio")
+    folder, poses = written
+    model = pin.buildModelFromUrdf(str(folder / "tree.urdf"))
+    follower = ElementTree.parse(folder / "tree.urdf").find(".//joint[@name='helix_slide']/mimic")
+    values = {"helix_1": HELIX_Q[0], "helix_2": HELIX_Q[1], "pin": 0.3}
+    values["helix_slide"] = float(follower.get("multiplier")) * values[follower.get("joint")]
+    q = pin.neutral(model)
+    for name, value in values.items():
+        joint = model.joints[model.getJointId(name)]
+        q[joint.idx_q : joint.idx_q + joint.nq] = [value] if joint.nq == 1 else [math.cos(value), math.sin(value)]
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q)
+    for name in ("nut", "gear"):
+        pose = data.oMf[model.getFrameId(name)]
+        assert pose.translation == pytest.approx(poses[name][:3], rel=0, abs=1e-12), name
+        assert pose.rotation == pytest.approx(rot.quat_to_matrix(poses[name][3:]), rel=0, abs=1e-12), name
 
 
 INERTIA, BALL_LIMITS_RATE, TARGET = (0.2, 0.3, 0.25), (0.3, -0.4, 0.5), (0.5, 1.0, -0.7)

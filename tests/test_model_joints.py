@@ -16,7 +16,7 @@ from support.scenes import scene
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
-from simcli.joint_types import ONE_COORDINATE
+from simcli.joint_types import COAXIAL, ONE_COORDINATE, SCREWS
 from simcli.model import build, build_worlds
 from simcli.model.assemble import assemble
 from simcli.model.constraints.massless import least_inertia
@@ -94,7 +94,7 @@ class Placed:
     def angle(self):
         """Angle of the first angular scalar, for the branch of PITCH rows."""
         n_linear = self.motion.linear.shape[-2]
-        return self.q[n_linear] if self.entry.kind == JointKind.SCREW else 0.0
+        return self.q[n_linear] if self.motion.pitch else 0.0
 
     def gradient(self):
         gradients = [joint_rows.row_gradient(row, self.X_a, self.X_b, self.com_a, self.com_b) for row in self.rows]
@@ -218,6 +218,18 @@ def test_all_of_rible_are_in_the_catalogue_with_the_dofs_that_the_spec_knows():
         assert name in dofs.ROWS_ONLY or joints.TYPE_NAME[entry.kind] == dofs.SAME[name], name
         assert (entry.kind in joints.ORBITS) == (name in dofs.ORBITAL), name
         assert (name in dofs.AXIS) == ("axis" in entry.reads), name
+
+
+@pytest.mark.parametrize(("name", "axes"), [case[1:] for case in CASES], ids=IDS)
+def test_what_a_type_says_of_itself_is_so(name, axes):
+    """By what affine bodies take and refuse: equations of second degree, and axes that stand still in both bodies."""
+    entry = CATALOGUE[name]
+    motion = entry.motion(**axes)
+    assert (RowKind.PITCH in {row.kind for row in entry.rows(motion)}) == (name in SCREWS) == bool(motion.pitch)
+    if name in COAXIAL:
+        assert all(np.array_equal(axis, axes["axis"]) for axis in (*motion.linear, *motion.angular))
+    if motion.pitch:  # the advance is told from the slides
+        assert np.linalg.matrix_rank(np.concatenate((motion.linear, motion.angular[:1]))) == len(motion.linear) + 1
 
 
 @pytest.mark.parametrize("name", sorted(dofs.SAME.keys() & ONE_COORDINATE))

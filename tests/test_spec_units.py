@@ -428,8 +428,9 @@ FORMS = {
 
 @pytest.mark.parametrize("form", joint_fields.REFUSED_FORMS, ids=lambda form: form.words)
 def test_forms_that_are_refused(form):
-    sound, refused = FORMS[form.type, form.field]
-    head, joint = text_of(form.type, form.field, form.field == "compliance").split("  j: ")
+    kind = next(iter(form.types - dofs.RIBLE.keys()))
+    sound, refused = FORMS[kind, form.field]
+    head, joint = text_of(kind, form.field, form.field == "compliance").split("  j: ")
     assert faults_of_of_joint_fields(f"{head}  j: {joint}") == []
     assert sound in joint
     faults = faults_of_of_joint_fields(f"{head}  j: {joint.replace(sound, refused)}")

@@ -11,9 +11,9 @@ from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, loop_j
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.joints.anchors import written_child_anchors
-from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
+from simcli.model.joints.catalogue import QUATERNIONS, SCREW_KINDS, SLOTTED
 from simcli.model.joints.selection import BodyFlags
-from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.model import WORLD, Array, Model
 from simcli.records.contents.results import ResultAxes, result_axes
 from simcli.records.reading.reader import Trajectory
 
@@ -122,9 +122,9 @@ class Inverse(OnTree):
 def angle_coordinates(model: Model) -> Array:
     """Indices into joint_q of the angles; those of screws are left out, whose advance tells their turns."""
     joints = model.joints
-    no_angles = (JointKind.SCREW, *SLOTTED, *QUATERNIONS)
-    scalar = [j for j in range(model.n_joints) if joints.kind[j] not in no_angles]
-    ranges = [np.arange(joints.q_start[j] + joints.dof_dim[j, 0], joints.q_start[j + 1]) for j in scalar]
+    scalar = [j for j in range(model.n_joints) if joints.kind[j] not in (*SLOTTED, *QUATERNIONS)]
+    before = joints.dof_dim[:, 0] + np.isin(joints.kind, SCREW_KINDS)
+    ranges = [np.arange(joints.q_start[j] + before[j], joints.q_start[j + 1]) for j in scalar]
     return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int64)
 
 

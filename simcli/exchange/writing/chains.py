@@ -15,9 +15,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.written_scene import WrittenScene
-from simcli.model.joints.catalogue import BALLS, POSES
+from simcli.model.joints.catalogue import BALLS, POSES, SCREW_KINDS
 from simcli.model.joints.topology import depth_first
-from simcli.model.tables.model import WORLD, Array, JointKind
+from simcli.model.tables.model import WORLD, Array
 
 
 class ChainAxis(NamedTuple):
@@ -29,7 +29,7 @@ class ChainAxis(NamedTuple):
         direction: [1], (3,), unit, in the anchor frames.
         dof: index into joint_qd; of what follows that of its leader.
         coordinate: index into joint_q, likewise.
-        lead: [m/rad], of the slide of a screw: its coordinate per turn of the hinge; else None.
+        lead: [m/rad], of the slide of a screw: its coordinate per turn of the hinge of the same dof; else None.
     """
 
     name: str
@@ -100,7 +100,7 @@ def _link(scene: WrittenScene, step) -> ChainLink:
     axes: tuple[ChainAxis, ...] = ()
     if step.inner == WORLD and model.bodies.kinematic[step.outer]:
         hold = "prescribed"
-    elif kind == JointKind.FIXED:
+    elif not model.joints.dof_dim[j].any():
         hold = "fixed"
     elif kind in BALLS:
         hold = "ball"
@@ -117,15 +117,15 @@ def _axes(scene: WrittenScene, j: int, inverted: bool) -> tuple[ChainAxis, ...]:
     first, last = model.joints.qd_start[j : j + 2]
     at, n_linear = model.joints.q_start[j], model.joints.dof_dim[j, 0]
     direction = scene.first(model.dofs, "axis")
-    is_screw = model.joints.kind[j] == JointKind.SCREW
+    screw = n_linear if model.joints.kind[j] in SCREW_KINDS else -1  # its place among the dofs
     several, given = last - first > 1, model.joints.name[j]
     found = []
     for k, dof in enumerate(range(first, last)):
         name = scene.joints.give(f"{given}_{k + 1}" if several else given)
         found.append(ChainAxis(name, k >= n_linear, direction[dof], dof, int(at + k)))
-    if is_screw:
-        lead = float(scene.first(model.joints, "pitch")[j])
-        found.append(found[0]._replace(name=scene.joints.give(f"{given}_slide"), is_hinge=False, lead=lead))
+        if k == screw:
+            lead = float(scene.first(model.joints, "pitch")[j])
+            found.append(found[-1]._replace(name=scene.joints.give(f"{given}_slide"), is_hinge=False, lead=lead))
     if inverted:
         found = [axis._replace(direction=-axis.direction) for axis in reversed(found)]
     return tuple(found)

@@ -20,6 +20,10 @@ _TOO_HIGH = "MJCF has polynomials of degree 4 at most"
 _NO_BOUND = 1e9  # [m, rad] of a side that has no bound
 
 
+# Types of joints that equalities of MJCF hold, and the words of these.
+_EQUALITIES = {JointKind.FIXED: "a weld", JointKind.BALL: "a connect", JointKind.REVOLUTE: "two connects on its axis"}
+
+
 def write_loops(parts: MjcfParts) -> None:
     """Joints that close loops, and distance joints."""
     model = parts.scene.model
@@ -35,10 +39,9 @@ def write_loops(parts: MjcfParts) -> None:
             continue
         if not spec.enabled or not model.joints.enabled[j]:
             parts.scene.lose("joint", name, path, "is switched off")
-        elif kind in (JointKind.FIXED, JointKind.BALL, JointKind.REVOLUTE):
+        elif kind in _EQUALITIES:
             _write_equality(parts, j)
-            words = {JointKind.FIXED: "a weld", JointKind.BALL: "a connect", JointKind.REVOLUTE: "two connects on its axis"}
-            parts.scene.report_element("joint", name, path, f"{words[kind]}, {_SOFT}")
+            parts.scene.report_element("joint", name, path, f"{_EQUALITIES[kind]}, {_SOFT}")
             _lose_loop_laws(parts, name, path, spec)
         elif kind == JointKind.DISTANCE:
             parts.scene.report_element("joint", name, path, f"the length of a tendon, {_SOFT}")

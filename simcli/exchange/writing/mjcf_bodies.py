@@ -11,7 +11,7 @@ from simcli.exchange.writing.chains import ChainAxis, ChainLink
 from simcli.exchange.writing.mjcf_parts import MjcfParts, placed, wxyz
 from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.xml_text import Tag
-from simcli.model.tables.model import WORLD, Array, JointKind
+from simcli.model.tables.model import WORLD, Array
 from simcli.model.tables.signal_tables import MotionKind
 
 _LEAST = 1e-14  # [kg, kg m^2] MuJoCo takes no moving body with less than 1e-15
@@ -191,5 +191,5 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
         scene.lose("motion", given, f"{path}.motion", "MJCF has no prescribed motion: the joint moves freely")
     if spec.driving is not None:
         scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
-    if model.joints.kind[link.joint] == JointKind.SCREW:
+    if any(axis.lead is not None for axis in link.axes):
         scene.report_element("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")

@@ -97,8 +97,7 @@ def _write_chain(held: HeldLinks, link: ChainLink, origin: Array, parent: str, c
         element.add("axis", xyz=axis.direction)
         _write_laws(held, element, axis, {} if kind == "continuous" else {"lower": lower, "upper": upper})
         if axis.lead is not None:
-            leader = next(one.name for one in axes if one.lead is None)
-            element.add("mimic", joint=leader, multiplier=axis.lead)
+            element.add("mimic", joint=held.tree.name_of_dof[axis.dof], multiplier=axis.lead)
         origin, at = AT_ORIGIN, end
     if link.hold == "ball":
         loses = bool(scene.spec.joints[given].damping[0] or scene.spec.joints[given].friction[0])

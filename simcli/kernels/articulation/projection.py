@@ -14,6 +14,7 @@ from simcli.kernels.language.elementary import atan2, nearest_turn, sincos
 from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.values import Mat3, Vec3, quaternion_of
 from simcli.model.joints.catalogue import CARRIED_KINDS, ORBITS, POSES, QUATERNIONS, SLOTTED
+from simcli.model.joints.motion_axes import dual_basis
 from simcli.model.tables.model import JointKind, Model
 
 ON_AXIS = 1e-24  # [1] of the square of a displacement: so near to its pole a longitude has no rate
@@ -28,7 +29,8 @@ class Anchors:
         n_orbit: angles that move the anchor.  n_angular: turns about axes.
         is_pose, is_ball (the turn is a quaternion), is_scalar (the rest), is_carried (the slide is fixed in the child).
         point, frame: (J, 2) anchor position [m] and rotation in parent and child.
-        axis: per dof, [1], parent anchor frame.  dual: per linear dof, gives its coordinate from a displacement.
+        axis: per dof, [1], parent anchor frame.
+        dual: per dof, [1]: of a slide gives its coordinate from a displacement, of a screw how far it advanced.
         com: [m], per body.  pitch: [m/rad], per joint.
     """
 
@@ -61,17 +63,18 @@ class Anchors:
 
 
 def dual_axes(model: Model) -> np.ndarray:
-    """Vectors whose scalar products with a displacement are the linear coordinates of each joint.
+    """Vectors whose scalar products with a displacement are the linear coordinates of each joint, and the way of a screw.
 
     Returns:
-        [1], (W|1, NV, 3); equal to the axes where these are at right angles, zero for angular dofs.
+        [1], (W|1, NV, 3); equal to the axes where these are at right angles, zero for other angular dofs.
     """
-    axis, dual = model.dofs.axis, np.zeros_like(model.dofs.axis)
-    for j in range(model.n_joints):
-        first, n = model.joints.qd_start[j], model.joints.dof_dim[j, 0]
-        if n and model.joints.kind[j] not in (*SLOTTED, *POSES):
-            span = slice(first, first + n)
-            dual[:, span] = np.swapaxes(np.linalg.pinv(axis[:, span]), -1, -2)
+    axis, dual, joints = model.dofs.axis, np.zeros_like(model.dofs.axis), model.joints
+    for j in np.flatnonzero(~np.isin(joints.kind, (*SLOTTED, *POSES))):
+        first = joints.qd_start[j]
+        turn = first + joints.dof_dim[j, 0]
+        last = turn + int(joints.pitch[:, j].any())
+        if last > first:
+            dual[:, first:last] = dual_basis(axis[:, first:turn], axis[:, turn:last])
     return dual
 
 
@@ -117,7 +120,7 @@ def project_angles(
     """Angles and rates of the scalar angular dofs of joint j.
 
     Args:
-        ahead: [m], displacement along the axis of a one-axis joint: a screw's tells its full turns.
+        ahead: [m], how far a screw advanced, which tells its full turns.
 
     Reads:  a
     Writes: q, qd
@@ -130,15 +133,14 @@ def project_angles(
     a0 = zero + a.axis.load(w, d)
     if n == 1:
         turn = quaternion_of(R)
-        angle = 2.0 * atan2(a0.dot(Vec3(*turn.parts[:3])), turn.parts[3])
-        pitch = a.pitch.load(w, j)
-        if pitch_is_set(pitch):
-            angle = nearest_turn(angle, ahead / pitch)
-        put(q, w, at, angle)
+        put(q, w, at, 2.0 * atan2(a0.dot(Vec3(*turn.parts[:3])), turn.parts[3]))
         put(qd, w, d, a0.dot(spin))
     if ti.static(a.has_many):
         if n > 1:
             project_successive(a, w, at, d, n, a0, R, spin, q, qd)
+    pitch = a.pitch.load(w, j)
+    if pitch_is_set(pitch):
+        put(q, w, at, nearest_turn(q.load(w, at), ahead / pitch))
 
 
 @ti.func
@@ -283,5 +285,5 @@ def project_scalars(
             put(q, w, at + before, quaternion_of(R))
             put(qd, w, d + before, spin)
     if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
-        ahead = gap.dot(a.axis.load(w, d))
+        ahead = gap.dot(a.dual.load(w, d + a.n_linear.at(j)))
         project_angles(a, w, j, R, spin, ahead, q, qd)

@@ -23,6 +23,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import RowKind
+from simcli.model.joints.motion_axes import dual_basis
 from simcli.model.tables.model import Model
 from simcli.model.tables.table_base import Array, Table
 
@@ -190,7 +191,7 @@ class CoordinateRow:
 
 
 def coordinate_row(model: Model, j: int, k: int) -> CoordinateRow:
-    """The row of one coordinate: a component of the displacement, in the dual basis of the linear axes, or a turn.
+    """The row of one coordinate: a part of the displacement along a slide (`dual_basis`), or a turn.
 
     Args:
         model: the tables.
@@ -200,8 +201,8 @@ def coordinate_row(model: Model, j: int, k: int) -> CoordinateRow:
     first, (n_linear, n_angular) = int(model.joints.qd_start[j]), model.joints.dof_dim[j].tolist()
     axes = model.dofs.axis
     if k < n_linear:
-        dual = np.swapaxes(np.linalg.pinv(axes[:, first : first + n_linear]), -1, -2)
-        return CoordinateRow(Form.ALONG, dual[:, k])
+        turn, n_screws = first + n_linear, int(model.joints.pitch[:, j].any())
+        return CoordinateRow(Form.ALONG, dual_basis(axes[:, first:turn], axes[:, turn : turn + n_screws])[:, k])
     if n_angular > 1:
         turns = [axes[:, first + n_linear + i] for i in range(n_angular)]
         form = Form.CARDAN if n_angular == 2 else Form.EULER
@@ -235,7 +236,7 @@ def turn_places(constraints: Constraints, model: Model) -> Array:
     """Index into joint_q of the coordinate that each row counts full turns of, (R,); -1 for rows that count none."""
     rows, joints = constraints.rows, model.joints
     turns = np.isin(rows.form, (Form.TURN, Form.PITCH, Form.CARDAN, Form.EULER))
-    dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint])
+    dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint] + joints.dof_dim[rows.joint, 0])
     return np.where(turns, joints.q_start[rows.joint] + dof - joints.qd_start[rows.joint], -1)
 
 

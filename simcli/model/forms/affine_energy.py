@@ -22,7 +22,7 @@ from simcli.model.forces.spring import Segments, segments_of
 from simcli.model.forms.frame_pairs import frame_columns
 from simcli.model.forms.polynomials import AffineForm, Forms, Polynomial, Vector, constant_vector, couple_row, product
 from simcli.model.forms.quadratic_rows import Quadratic, flat_tables
-from simcli.model.joints.catalogue import CATALOGUE
+from simcli.model.joints.catalogue import kinds_of
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.model.tables.signal_tables import Driven
@@ -30,7 +30,7 @@ from simcli.model.tables.table_base import Table
 from simcli.spec.checks.joint_fields import AFFINE_COORDINATES
 
 OWN = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.BALL, JointKind.FIXED)  # libuipc's base joints
-WITH_COORDINATES = tuple(sorted({CATALOGUE[name].kind for name in AFFINE_COORDINATES}))
+WITH_COORDINATES = kinds_of(AFFINE_COORDINATES)
 HALF_SPAN = 0.5  # [m] from the anchor of a revolute joint to each of the points that it joins
 ONE = np.ones(1)
 
@@ -204,7 +204,10 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
         )
         first, end = anchor_pairs.row_start[p : p + 2]
         chosen = [r for r in range(first, end) if table.is_hard[r] and table.dof[r] < 0]
-        _add_joint(found, j, [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen])
+        rows = [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen]
+        if None in rows:
+            raise ValueError(f"joint `{model.joints.name[j]}` has an equation that is no polynomial of second degree")
+        _add_joint(found, j, rows)
 
 
 def _rigidity(found: _Collection, constraints: Constraints) -> None:

@@ -248,9 +248,10 @@ def prescribed_bodies_of(model: Model, joint: Array) -> PrescribedBodies:
     ranges = [joints.qd_start[j] + np.arange(n) for j, n in zip(chosen, counts, strict=True)]
     dof = np.concatenate([*ranges, []]).astype(int)
     of = np.repeat(chosen, counts)
-    turns = dof - joints.qd_start[of] >= joints.dof_dim[of, 0]
+    place = dof - joints.qd_start[of] - joints.dof_dim[of, 0]  # among the turns
+    turns = place >= 0
     axis = rot.turn(rot.quat_to_matrix(joints.X_p[:, of, 3:]), model.dofs.axis[:, dof])
-    pitch = np.where(turns, joints.pitch[:, of], 1.0)
+    pitch = np.where(turns, np.where(place == 0, joints.pitch[:, of], 0.0), 1.0)
     by_position = model.motions.kind[dof] == MotionKind.POSITION
     scalar = joints.q_start[of + 1] - joints.q_start[of] == joints.dof_dim[of].sum(axis=1)
     at = np.where(scalar, joints.q_start[of] + dof - joints.qd_start[of], 0)

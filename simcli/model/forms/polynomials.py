@@ -233,12 +233,14 @@ def _vector_at(forms: Forms, link_of: dict[int, int], first: int) -> Vector:
 
 
 def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
-    """One row between two links."""
+    """One row between two links; None if it is no polynomial of second degree."""
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
         row = product(gap, gap, 0.5 / constant)
         row.affine = row.affine + AffineForm(-0.5 * constant)
         return row
+    if form not in (Form.MEET, Form.ALONG, Form.DOT):
+        return None
     d_a = forms.direction(ends[0] if form != Form.MEET else -1, table.on_a[:, r])
     other = forms.direction(ends[1], table.on_b[:, r]) if form == Form.DOT else gap
     if d_a is None or other is None:

@@ -8,22 +8,22 @@ A hinge whose place is not written, of a body that is drawn about its centre of 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables.model import Array, JointKind, Model
+from simcli.model.tables.model import Array, Model
 from simcli.spec.base import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 
 
-def pose_at_coordinate(kind: int, axis: Array, pitch: Array | float, q: Array) -> Array:
+def pose_at_coordinate(is_slide: bool, axis: Array, pitch: Array | float, q: Array) -> Array:
     """Joint transform of a joint with one coordinate, [m, 1], (W|1, 7).
 
     Args:
-        kind: REVOLUTE, PRISMATIC or SCREW.
+        is_slide: whether the coordinate is a displacement instead of a turn.
         axis: [1], (W|1, 3), unit, parent anchor frame.
         pitch: [m/rad], (W|1,), of a screw, else 0.
         q: [m, rad], (W|1,).
     """
-    advance, turn = (q, np.zeros(1)) if kind == JointKind.PRISMATIC else (pitch * q, q)
+    advance, turn = (q, np.zeros(1)) if is_slide else (pitch * q, q)
     return rot.make_pose(advance[:, None] * axis, rot.quat_from_axis_angle(axis, turn))
 
 
@@ -36,7 +36,7 @@ def written_child_anchors(model: Model) -> Array:
     out = np.array(np.broadcast_to(joints.X_c, (lead, *joints.X_c.shape[1:])))
     for j in np.flatnonzero(joints.init_angle.any(axis=0)):
         axis = axes[:, joints.qd_start[j]]
-        back = pose_at_coordinate(joints.kind[j], axis, joints.pitch[:, j], -joints.init_angle[:, j])
+        back = pose_at_coordinate(joints.dof_dim[j, 0] > 0, axis, joints.pitch[:, j], -joints.init_angle[:, j])
         out[:, j] = rot.pose_compose(out[:, j], back)
     return out
 

@@ -165,7 +165,7 @@ class JointEntry:
         motion: makes the motion axes from axis [1] (3,), linear (nl, 3), angular (na, 3), pitch [m/rad].
         translation: makes the rows on the anchor points.
         rotation: makes the rows on the directions.
-        reads: which of `axis`, `axes`, `pitch` the type reads.
+        reads: which of `axis`, `axes`, `pitch` makes the motion axes.
     """
 
     kind: JointKind
@@ -200,75 +200,88 @@ class JointEntry:
         return motion.linear.shape[-2], motion.angular.shape[-2]
 
 
+_OF_MOTION = ("axis", "axes", "pitch")  # keys of a scene that the makers of motion axes read
+
+
+def _read_by(name: str) -> tuple[str, ...]:
+    """Keys of a type that make its motion axes; those of a cable's slots make none."""
+    if joint_types.COORDINATES_OF[name] == Coordinates.SLOTS:
+        return ()
+    return tuple(key for key in _OF_MOTION if name in joint_types.ONLY[key])
+
+
 def _entry(name: str, kind: JointKind, *columns) -> JointEntry:
-    """The entry of a type, which holds the coordinates that its name has."""
-    return JointEntry(kind, joint_types.COORDINATES_OF[name], *columns)
+    """The entry of a type, which holds the coordinates and reads the keys that its name has."""
+    return JointEntry(kind, joint_types.COORDINATES_OF[name], *columns, reads=_read_by(name))
 
 
-_AXIS, _AXES = ("axis",), ("axes",)
 BASE_TYPES: dict[str, tuple] = {
-    "prismatic": (JointKind.PRISMATIC, slide_along, on_lines, same_axes, _AXIS),
-    "revolute": (JointKind.REVOLUTE, hinge, same_point, parallel, _AXIS),
+    "prismatic": (JointKind.PRISMATIC, slide_along, on_lines, same_axes),
+    "revolute": (JointKind.REVOLUTE, hinge, same_point, parallel),
     "ball": (JointKind.BALL, all_turns, same_point, unbound),
     "fixed": (JointKind.FIXED, no_motion, same_point, same_axes),
     "free": (JointKind.FREE, everything, unbound, unbound),
     "distance": (JointKind.DISTANCE, everything, unbound, unbound),
-    "d6": (JointKind.D6, along_and_about, translation_by_count, rotation_by_count, _AXES),
+    "d6": (JointKind.D6, along_and_about, translation_by_count, rotation_by_count),
     "cable": (JointKind.CABLE, no_motion, unbound, unbound),
-    "universal": (JointKind.UNIVERSAL, along_and_about, same_point, crossed, _AXES),
-    "cylindrical": (JointKind.CYLINDRICAL, slide_and_turn, on_lines, parallel, _AXIS),
-    "planar": (JointKind.PLANAR, glide, on_lines, parallel, _AXIS),
-    "screw": (JointKind.SCREW, twist_along, on_screw, parallel, ("axis", "pitch")),
-    "point_on_line": (JointKind.PRISMATIC_BALL, composed(1, 3), on_lines, unbound, _AXIS),
-    "point_on_plane": (JointKind.PLANAR_BALL, composed(2, 3), on_lines, unbound, _AXIS),
+    "universal": (JointKind.UNIVERSAL, along_and_about, same_point, crossed),
+    "cylindrical": (JointKind.CYLINDRICAL, slide_and_turn, on_lines, parallel),
+    "planar": (JointKind.PLANAR, glide, on_lines, parallel),
+    "screw": (JointKind.SCREW, twist_along, on_screw, parallel),
+    "point_on_line": (JointKind.PRISMATIC_BALL, composed(1, 3), on_lines, unbound),
+    "point_on_plane": (JointKind.PLANAR_BALL, composed(2, 3), on_lines, unbound),
 }
 CATALOGUE: dict[str, JointEntry] = {name: _entry(name, *columns) for name, columns in BASE_TYPES.items()}
 TYPE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
 
 
-def _again(name: str, n_linear: int, n_angular: int, *reads: str) -> JointEntry:
-    """A type of the catalogue, its axes those of a composed joint."""
-    return replace(CATALOGUE[name], motion=composed(n_linear, n_angular), reads=reads)
+def _again(name: str, n_linear: int, n_angular: int) -> JointEntry:
+    """One of Rible's joints that is a type of the catalogue, its axes those of a composed joint."""
+    same = CATALOGUE[joint_types.SAME[name]]
+    return replace(same, motion=composed(n_linear, n_angular), reads=_read_by(name))
 
 
 def _orbital(name: str, kind: JointKind, n_angular: int) -> JointEntry:
     """A joint whose anchors keep their distance."""
-    return _entry(name, kind, composed(0, n_angular, True), on_sphere, after_orbit, _AXIS)
+    return _entry(name, kind, composed(0, n_angular, True), on_sphere, after_orbit)
 
 
 _SWAPPED = (partial(seen_from_child, rows) for rows in (on_lines, crossed))
 RIBLE_ENTRIES: dict[str, JointEntry] = {
-    "nc_fixed": _again("fixed", 0, 0),
-    "nc_revolute": _again("revolute", 0, 1, "axis"),
-    "nc_universal": _again("universal", 0, 2, "axis"),
-    "nc_spherical": _again("ball", 0, 3),
-    "nc_prismatic": _again("prismatic", 1, 0, "axis"),
-    "nc_cylindrical": _again("cylindrical", 1, 1, "axis"),
-    "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
+    "nc_fixed": _again("nc_fixed", 0, 0),
+    "nc_revolute": _again("nc_revolute", 0, 1),
+    "nc_universal": _again("nc_universal", 0, 2),
+    "nc_spherical": _again("nc_spherical", 0, 3),
+    "nc_prismatic": _again("nc_prismatic", 1, 0),
+    "nc_cylindrical": _again("nc_cylindrical", 1, 1),
+    "nc_prismatic_universal": _again("nc_prismatic_universal", 1, 2),
     "nc_prismatic_spherical": CATALOGUE["point_on_line"],
-    "nc_universal_prismatic": _entry(
-        "nc_universal_prismatic", JointKind.UNIVERSAL_PRISMATIC, composed(1, 2), *_SWAPPED, _AXIS
-    ),
-    "nc_planar": _again("d6", 2, 0, "axis"),
-    "nc_planar_revolute": _again("planar", 2, 1, "axis"),
-    "nc_planar_universal": _again("d6", 2, 2, "axis"),
+    "nc_universal_prismatic": _entry("nc_universal_prismatic", JointKind.UNIVERSAL_PRISMATIC, composed(1, 2), *_SWAPPED),
+    "nc_planar": _again("nc_planar", 2, 0),
+    "nc_planar_revolute": _again("nc_planar_revolute", 2, 1),
+    "nc_planar_universal": _again("nc_planar_universal", 2, 2),
     "nc_planar_spherical": CATALOGUE["point_on_plane"],
     "nc_orbital": _orbital("nc_orbital", JointKind.ORBITAL, 0),
     "nc_orbital_revolute": _orbital("nc_orbital_revolute", JointKind.ORBITAL_REVOLUTE, 1),
     "nc_orbital_universal": _orbital("nc_orbital_universal", JointKind.ORBITAL_UNIVERSAL, 2),
     "nc_orbital_spherical": _orbital("nc_orbital_spherical", JointKind.ORBITAL_BALL, 3),
-    "nc_floating": _again("d6", 3, 0),
-    "nc_floating_revolute": _again("d6", 3, 1, "axis"),
-    "nc_floating_universal": _again("d6", 3, 2, "axis"),
-    "nc_floating_spherical": _again("free", 3, 3),
+    "nc_floating": _again("nc_floating", 3, 0),
+    "nc_floating_revolute": _again("nc_floating_revolute", 3, 1),
+    "nc_floating_universal": _again("nc_floating_universal", 3, 2),
+    "nc_floating_spherical": _again("nc_floating_spherical", 3, 3),
 }
 CATALOGUE |= RIBLE_ENTRIES
 TYPE_NAME = {entry.kind: name for name, entry in RIBLE_ENTRIES.items()} | TYPE_NAME  # the shorter name of two
 
 
+def kinds_of(names: frozenset[str]) -> tuple[JointKind, ...]:
+    """Kinds of some joint types."""
+    return tuple(sorted({CATALOGUE[name].kind for name in names}))
+
+
 def kinds_with(*coordinates: Coordinates) -> tuple[JointKind, ...]:
-    """Kinds of the joints whose joint_q holds one of these, of joint_types.COORDINATES_OF."""
-    return tuple(sorted({entry.kind for entry in CATALOGUE.values() if entry.coordinates in coordinates}))
+    """Kinds of the joints whose joint_q holds one of these."""
+    return kinds_of(joint_types.types_with(*coordinates))
 
 
 POSES = kinds_with(Coordinates.POSE)  # joint_q is a position and a quaternion
@@ -278,7 +291,9 @@ SLOTTED = kinds_with(Coordinates.SLOTS)
 CARRIED_KINDS = kinds_with(Coordinates.CARRIED)
 KINDS_ALONG_ROWS = kinds_with(*joint_types.ALONG_ROWS)
 ORBITS = kinds_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)  # the first two turns move the anchor
-ROWS_ONLY_KINDS = tuple(sorted({CATALOGUE[name].kind for name in joint_types.ROWS_ONLY}))
+SCREW_KINDS = kinds_of(joint_types.SCREWS)  # they advance as they turn
+DISTANCE_KINDS = kinds_of(joint_types.DISTANCES)
+ROWS_ONLY_KINDS = kinds_of(joint_types.ROWS_ONLY)
 
 
 def distance_row(length: float) -> Row:

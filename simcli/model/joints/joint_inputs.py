@@ -196,7 +196,7 @@ class JointReader:
             hint = f"use one of {', '.join(sorted(ONE_COORDINATE))}"
             self.worlds.fault("SC462", f"joints.{name}.init_angle", message, hint)
             return
-        part.X_c = rot.pose_compose(part.X_c, pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, offset))
+        part.X_c = rot.pose_compose(part.X_c, _pose_at(part, offset))
         part.init_angle = offset
         part.q = offset[:, None]  # of the authored configuration
 
@@ -225,7 +225,7 @@ class JointReader:
         """Joint transform of the authored configuration: the offset that X_c holds."""
         if part.q is None:
             return ONE_POSE
-        return pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, part.q[:, 0])
+        return _pose_at(part, part.q[:, 0])
 
     def relative(self, part: JointInput) -> Array:
         """Pose of the child anchor frame in the parent anchor frame at the authored configuration, (W|1, 7)."""
@@ -234,9 +234,11 @@ class JointReader:
         return rot.pose_compose(rot.pose_inverse(X_a), X_b)
 
 
-def _first_axis(part: JointInput) -> Array:
-    """Axis of a joint with one coordinate."""
-    return (part.motion.linear if part.kind == JointKind.PRISMATIC else part.motion.angular)[..., 0, :]
+def _pose_at(part: JointInput, q: Array) -> Array:
+    """Joint transform of a joint with one coordinate, [m, 1], (W|1, 7)."""
+    motion, is_slide = part.motion, part.motion.linear.shape[-2] > 0
+    axis = (motion.linear if is_slide else motion.angular)[..., 0, :]
+    return pose_at_coordinate(is_slide, axis, motion.pitch, q)
 
 
 def _pose(body: BodySpec) -> tuple[float, ...]:

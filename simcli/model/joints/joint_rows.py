@@ -26,9 +26,9 @@ def _orbit(motion: MotionAxis, q: _Array) -> tuple[_Array, _Array]:
 def _scalar_columns(motion: MotionAxis, q: _Array, Q: _Array, lever: _Array) -> list[_Array]:
     columns = [np.concatenate((Q @ axis, np.zeros(3))) for axis in motion.linear]
     carried = Q
-    for axis, angle in zip(motion.angular, q[motion.linear.shape[-2] :], strict=True):
-        w = carried @ axis
-        columns.append(np.concatenate((rot.cross(w, lever) + motion.pitch * w, w)))
+    for k, (axis, angle) in enumerate(zip(motion.angular, q[motion.linear.shape[-2] :], strict=True)):
+        w, advance = carried @ axis, 0.0 if k else motion.pitch
+        columns.append(np.concatenate((rot.cross(w, lever) + advance * w, w)))
         carried = carried @ rot.quat_to_matrix(rot.quat_from_axis_angle(axis, angle))
     return columns
 

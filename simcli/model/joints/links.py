@@ -67,7 +67,7 @@ def _elements(part: JointInput, inverted: bool) -> list[_Element]:
     elements = [_Element(sign * part.motion.linear[..., k, :], 0.0, 1.0, k) for k in range(n_linear)]
     for k in range(part.motion.angular.shape[-2]):
         axis = sign * part.motion.angular[..., k, :]
-        elements.append(_Element(axis, 1.0, part.motion.pitch, n_linear + k))
+        elements.append(_Element(axis, 1.0, 0.0 if k else part.motion.pitch, n_linear + k))
     return elements[::-1] if inverted else elements
 
 

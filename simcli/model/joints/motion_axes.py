@@ -30,6 +30,22 @@ class MotionAxis:
     radius: _Array | float = 0.0
 
 
+def dual_basis(slides: _Array, screw: _Array) -> _Array:
+    """Vectors whose scalar products with a displacement are its parts along the slides of a joint and along its screw.
+
+    Args:
+        slides: [1], (..., n, 3), unit.
+        screw: [1], (..., m, 3), unit, the axis along which the joint advances as it turns, in no plane of slides; m is 0
+            or 1.
+
+    Returns:
+        [1], (..., n + m, 3).
+    """
+    if not slides.shape[-2]:
+        return screw
+    return np.swapaxes(np.linalg.pinv(np.concatenate((slides, screw), axis=-2)), -1, -2)
+
+
 def _no_axes() -> _Array:
     return np.zeros((0, 3))
 

@@ -33,16 +33,13 @@ ON_JOINTS = {"torque": "effort", "torsion": "torsion"}  # type of force to the f
 _NONE: frozenset[str] = frozenset()
 
 
-def _types(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
 SCALAR = dofs.GEARED - frozenset(dofs.RIBLE)  # coordinates without a quaternion
 _OWN = frozenset(dofs.TYPES) - frozenset(dofs.RIBLE)
 MOVING = _OWN & joint_types.types_with(*joint_types.IN_A_TREE) - dofs.NO_DOFS
 _EFFORT = _OWN & joint_types.types_with(*joint_types.WITH_EFFORT) - dofs.NO_DOFS
 _TURNING = _OWN & joint_types.types_with(*joint_types.ALONG_ROWS) - dofs.NO_DOFS  # scalars, and turns of a ball
-_ROWS = _OWN - joint_types.types_with(Coordinates.SLOTS) - {"free"}  # types with constraint equations outside the tree
+# Types with constraint equations outside the tree.
+_ROWS = _OWN - joint_types.types_with(Coordinates.SLOTS) - joint_types.UNBOUND
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ JOINTS: dict[str, JointFields] = {
     "generalized": JointFields(
         types=_OWN,
         tree={
-            "limit": _TURNING | _types("distance"),
+            "limit": _TURNING | dofs.DISTANCES,
             "drive": _TURNING,
             "friction": _TURNING,
             "damping": MOVING,
@@ -79,7 +76,7 @@ JOINTS: dict[str, JointFields] = {
             "torsion": SCALAR,
         },
         loop={
-            "limit": _TURNING | _types("distance"),
+            "limit": _TURNING | dofs.DISTANCES,
             "drive": _TURNING,
             "friction": _TURNING,
             "damping": _TURNING,
@@ -106,10 +103,11 @@ _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
 _ALL = JOINTS["generalized"].types | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
-AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
+# Affine bodies measure coordinates along axes that stand still in both bodies, and hold polynomials of second degree.
+AFFINE_COORDINATES = _with_rible(joint_types.COAXIAL & SCALAR - dofs.SCREWS)
 _AFFINE = dict.fromkeys(SUPPORTED_FIELDS, AFFINE_COORDINATES)
-_AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
-JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
+_AFFINE |= {field: _OUTSIDE[field] - dofs.SCREWS for field in ("compliance", "enabled")}
+JOINTS["affine"] = JointFields(_ALL - dofs.SCREWS - joint_types.types_with(Coordinates.SLOTS), _AFFINE, _AFFINE)
 
 
 @dataclass(frozen=True)
@@ -117,14 +115,14 @@ class RefusedForm:
     """A field that solvers support, but not in this form.
 
     Attributes:
-        type: joint type.
+        types: joint types.
         applies: whether a joint has the form.
         field: the field.
         words: the form in words.
         hint: what to do instead.
     """
 
-    type: str
+    types: frozenset[str]
     applies: Callable[[JointSpec], bool]
     field: str
     words: str
@@ -156,25 +154,30 @@ def _bounded_softly(joint: JointSpec) -> bool:
     return joint.compliance > 0 and joint.limit is not None
 
 
+_BALLS = joint_types.types_with(Coordinates.QUATERNION)
 REFUSED_FORMS: tuple[RefusedForm, ...] = (
-    RefusedForm("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    RefusedForm(_BALLS, _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
     RefusedForm(
-        "ball",
+        _BALLS,
         _limited_unevenly,
         "effort_limit",
         "effort limits that differ between the dofs of a ball",
         "write one for all",
     ),
     RefusedForm(
-        "ball",
+        _BALLS,
         _moved_in_part,
         "motion",
         "a prescribed motion of a part of a ball's dofs, or of two kinds",
         "write `motion` for all three, by `position` (a rotation vector) or by `velocity`",
     ),
-    RefusedForm("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
+    RefusedForm(dofs.DISTANCES, _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
     RefusedForm(
-        "distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"
+        dofs.DISTANCES,
+        _bounded_softly,
+        "compliance",
+        "compliance of a distance's bounds",
+        "write `length`, or use a spring",
     ),
 )
 
@@ -239,7 +242,7 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
         for field in asked(joint, name, switched):
             _check_field(check, tree, name, field, written_path(check, name, field))
         for form in REFUSED_FORMS:
-            if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
+            if joint.type in form.types and form.applies(joint):
                 refuse_field(check, form.words, written_path(check, name, form.field), form.hint, True)
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type in ON_JOINTS else None

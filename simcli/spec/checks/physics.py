@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from simcli.joint_types import JOINT_TYPES
 from simcli.spec.base import dofs
 from simcli.spec.base.nodes import Listing, Scalar, TableNode, child, find, plain
 from simcli.spec.checks.drives import check_drives, check_limits
@@ -201,17 +202,36 @@ def _limits(check: Checker, name: str, joint: JointSpec) -> None:
 
 
 def _needs(check: Checker, name: str, joint: JointSpec) -> None:
-    """What a type cannot do without."""
-    needs = {"distance": _distance, "cable": _cable, "universal": _universal, "screw": _screw, "d6": _d6}
-    message, hint = needs[joint.type](joint) if joint.type in needs else ("", "")
+    """What a type cannot do without, and keys that exclude each other."""
+    message, hint = _missing(joint)
+    if not message and joint.type in dofs.DISTANCES:
+        message, hint = _distance(joint)
+    elif not message and joint.type in dofs.ONLY["stretch"]:
+        message, hint = _stiffness_or_material(joint)
     if message:
         check.fault("SC416", f"{joint.type} joint `{name}` {message}", f"joints.{name}", hint, on_key=True)
 
 
+def _missing(joint: JointSpec) -> tuple[str, str]:
+    required = JOINT_TYPES[joint.type].required
+    if required is None or any(all(_is_given(joint, key) for key in group) for group in required.choices):
+        return "", ""
+    return f"needs {required.text}", required.hint
+
+
+def _is_given(joint: JointSpec, key: str) -> bool:
+    """Whether a joint says something by a key: axes as many as its type has dofs, a limit with a bound."""
+    value = getattr(joint, key)
+    if value is not None and key == "axes":
+        given = "L" * len(value.linear) + "A" * len(value.angular)
+        return given == dofs.TYPES[joint.type] or (bool(given) and not dofs.TYPES[joint.type])
+    if value and key == "limit":
+        return value[0] is not None and (value[0].lower is not None or value[0].upper is not None)
+    return value is not None
+
+
 def _distance(joint: JointSpec) -> tuple[str, str]:
     limit = joint.limit[0] if joint.limit else None
-    if joint.length is None and (limit is None or (limit.lower is None and limit.upper is None)):
-        return "needs `length` or `limit`", "as `length: 0.4`"
     if joint.length is not None and joint.limit is not None:
         return "has both `length` and `limit`", "keep one of them"
     if limit is not None and ((limit.lower or 0.0) < 0 or (limit.upper is not None and limit.upper <= 0)):
@@ -219,31 +239,14 @@ def _distance(joint: JointSpec) -> tuple[str, str]:
     return "", ""
 
 
-def _cable(joint: JointSpec) -> tuple[str, str]:
+def _stiffness_or_material(joint: JointSpec) -> tuple[str, str]:
     by_stiffness = any(getattr(joint, key) is not None for key in ("stretch", "bend", "twist"))
-    by_material = [key for key in ("youngs", "poisson", "radius") if getattr(joint, key) is not None]
+    by_material = any(getattr(joint, key) is not None for key in ("youngs", "poisson", "radius"))
     if by_stiffness and joint.length is not None:
         return "has stiffnesses and a length", "the length belongs to youngs, poisson, radius; remove it"
     if by_stiffness and by_material:
         return "has stiffnesses and a material", "keep stretch, bend, twist or youngs, poisson, radius, length"
-    if not by_stiffness and (len(by_material) < 3 or joint.length is None):
-        return "needs stiffnesses or a material", "stretch, bend, twist or youngs, poisson, radius, length"
     return "", ""
-
-
-def _universal(joint: JointSpec) -> tuple[str, str]:
-    if joint.axes is None or len(joint.axes.angular) != 2 or joint.axes.linear:
-        return "needs two angular axes", "axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
-    return "", ""
-
-
-def _screw(joint: JointSpec) -> tuple[str, str]:
-    return ("needs `pitch`", "metres per turn") if joint.pitch is None else ("", "")
-
-
-def _d6(joint: JointSpec) -> tuple[str, str]:
-    has_axes = joint.axes is not None and (joint.axes.linear or joint.axes.angular)
-    return ("", "") if has_axes else ("needs `axes`", "without axes it is a fixed joint")
 
 
 def check_structure(check: Checker) -> structure.Tree | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from simcli.joint_types import COORDINATES_OF, Coordinates
+from simcli.joint_types import COORDINATES_OF, ONE_COORDINATE, Coordinates
 from simcli.spec.base import dofs
 from simcli.spec.checks import joint_fields
 from simcli.spec.checks.geometry import switches_contact
@@ -14,7 +14,11 @@ from simcli.spec.schema.contact_options import PairSpec
 from simcli.spec.schema.joint import JointSpec
 
 HOLD_NOTHING = JOINTS["affine"].types - JOINTS["affine"].tree["compliance"]
-AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
+# Base joint to the key of its driving joint.
+AIMS = {
+    name: "aim_angle" if dofs.TYPES[name] == "A" else "aim_distance"
+    for name in sorted(AFFINE_COORDINATES & ONE_COORDINATE - dofs.SAME.keys())
+}
 
 
 def check_affine(check: Checker) -> None:
@@ -219,13 +223,12 @@ def _asked(check: Checker) -> Iterator[tuple[str, MaterialSpec | PairSpec]]:
 WHO, _INSTEAD = "with generalized_alpha", "use zhong06"
 _SMOOTH = ("drive", "damping", "armature", "compliance", "motion")  # fields of joints
 _ALONG = ("drive", "damping", "armature", "motion")  # those that act along coordinates
-NO_ROWS = ("screw",)  # types whose equations are not of second degree
 
 
 def check_smooth(check: Checker) -> None:
     """Refuse what generalized_alpha would have to switch, and what is no polynomial."""
     for name, joint in check.spec.joints.items():
-        if joint.type in NO_ROWS:
+        if joint.type in dofs.SCREWS:
             refuse_field(check, f"a joint of type `{joint.type}` {WHO}", f"joints.{name}.type", _INSTEAD)
         for field in joint_fields.asked(joint, name, structure.switched(check.spec)):
             words = joint_fields.WORDS[field]

@@ -7,6 +7,7 @@ other places is told.
 
 from dataclasses import dataclass
 
+from simcli.spec.base.dofs import NEEDED_KEYS
 from simcli.spec.base.fault_list import Faults
 from simcli.spec.base.nodes import Listing, Mark, Node, PathStep, Scalar, TableNode, find, plain, rebuild
 from simcli.spec.document.loader import parse_text
@@ -18,12 +19,9 @@ from simcli.spec.schema.scene import ENTRY_SECTIONS
 
 REMOVED = object()
 Place = tuple[str, int, int]
-# Keys without which an entry has faults that it would not have with a right value.
-_NEEDED = {
-    BodySpec: ("mass", "inertia"),
-    JointSpec: ("pitch", "length", "youngs", "poisson", "radius", "stretch", "bend", "twist"),
-}
 _NO_STAND_IN = ("axes", "shapes", "model", "file", "vary", "set")  # keys whose example would bring faults of its own
+# Keys without which an entry has faults that it would not have with a right value.
+_NEEDED = {BodySpec: ("mass", "inertia"), JointSpec: tuple(key for key in NEEDED_KEYS if key not in _NO_STAND_IN)}
 
 
 @dataclass(frozen=True)

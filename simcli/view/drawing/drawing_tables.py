@@ -50,7 +50,7 @@ class DrawingTables:
         kind, start = JointKind(int(self["joint_type"][j])), float(self["joint_init_angle"][j])
         anchor, bounds = self["joint_X_c"][j], (self["dof_limit_lower"][first:], self["dof_limit_upper"][first:])
         if start:
-            back = pose_at_coordinate(kind, axes[:1], self["joint_pitch"][j], np.array([-start]))
+            back = pose_at_coordinate(n_linear > 0, axes[:1], self["joint_pitch"][j], np.array([-start]))
             anchor, bounds = rot.pose_compose(anchor, back[0]), tuple(one - start for one in bounds)
         return JointRow(name, kind, parent, child, self["joint_X_p"][j], anchor, axes[:n_linear], axes[n_linear:], *bounds)
 

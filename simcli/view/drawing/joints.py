@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.joints.catalogue import POSES, QUATERNIONS, SLOTTED
+from simcli.model.joints.catalogue import DISTANCE_KINDS, POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables.model import WORLD, JointKind
 from simcli.view.drawing import items
 from simcli.view.drawing.drawing_tables import DrawingTables, JointRow
@@ -18,7 +18,7 @@ _Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
 _AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
 RAIL = 4.0  # length of a rail without limits, of the unit
-_NONE = {*POSES, *SLOTTED, JointKind.FIXED}
+_NONE = {*POSES, *SLOTTED}
 _BALLS = {*QUATERNIONS} - {*POSES}
 
 
@@ -32,7 +32,7 @@ def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool)
         shown: whether they are drawn at first.
     """
     r = RADIUS * unit
-    if joint.kind in _NONE:
+    if joint.kind in _NONE or not len(joint.linear) + len(joint.angular):
         return
 
     def on(is_child: bool, kind: str, size: tuple[float, ...], axis: _Array, shift: float, paint: items.Colour) -> Item:
@@ -51,7 +51,7 @@ def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool)
             shown=shown,
         )
 
-    if joint.kind in _BALLS or not len(joint.linear) + len(joint.angular):
+    if joint.kind in _BALLS:
         anchor = joint.X_p
         yield Item(
             joint.name,
@@ -101,12 +101,12 @@ def _foot(on, joint: JointRow, axis: _Array, r: float) -> Item:
 
 def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
     """Distance joints, cables, springs and bushings."""
-    kinds = {JointKind.DISTANCE: ("rod", 0.3, items.METAL), JointKind.CABLE: ("cable", 0.25, items.METAL)}
+    kinds = dict.fromkeys(DISTANCE_KINDS, ("rod", 0.3)) | dict.fromkeys(SLOTTED, ("cable", 0.25))
     for joint in tables.joints():
         if joint.kind in kinds:
-            kind, radius, colour = kinds[joint.kind]
+            kind, radius = kinds[joint.kind]
             points = (tuple(joint.X_p[:3].tolist()), tuple(joint.X_c[:3].tolist()))
-            yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, colour, "joint")
+            yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, items.METAL, "joint")
     rows = []
     for k, name in enumerate(tables.names("spring")):
         path = path_of_spring(tables, k)
