@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from simcli.records.reading.reader import Trajectory as Trajectory
     from simcli.records.reading.result_reader import Results as Results
     from simcli.simulation.simulation import Simulation as Simulation
-    from simcli.sweeps.sweep_options import Standing
+    from simcli.sweeps.sweep_options import SweepProgress
 
     __version__: str
 
@@ -109,7 +109,7 @@ def sweep(
     time_limit: float | None = None,
     max_worlds: int | None = None,
     retry_failed: bool = False,
-    watch: "Callable[[Standing], bool] | None" = None,
+    watch: "Callable[[SweepProgress], bool] | None" = None,
 ) -> "WorldTable":
     """Run many batches as one sweep, or what is left of it, and give its table.
 
@@ -129,7 +129,7 @@ def sweep(
         time_limit: [s], wall time per case.
         max_worlds: worlds of a batch, at most.
         retry_failed: whether cases that failed before are tried again.
-        watch: sees every `simcli.sweeps.sweep_options.Standing`; its False ends the sweep in time.
+        watch: sees every `simcli.sweeps.sweep_options.SweepProgress`; its False ends the sweep in time.
 
     Returns:
         `WorldTable`: a row per case; `table.arrays` has the columns as numpy arrays by name.

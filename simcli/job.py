@@ -237,7 +237,7 @@ class Outcome:
         kernels_compiled: names of the kernels that were compiled, in order.
         best_shown: command that shows most of the file: view, plot or table.
         kernels_from_cache: names of those that were read from the folder of compiled kernels.
-        parts: worlds of each part, of a run whose worlds the memory of the device does not hold at once.
+        sub_batches: worlds of each, of a run whose worlds the memory of the device does not hold at once.
     """
 
     output: Path
@@ -266,7 +266,7 @@ class Outcome:
     drift: "Drift | None" = None
     kernels_compiled: list[str] = field(default_factory=list)
     kernels_from_cache: list[str] = field(default_factory=list)
-    parts: tuple[int, ...] = ()
+    sub_batches: tuple[int, ...] = ()
 
     @property
     def rate(self) -> float:

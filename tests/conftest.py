@@ -147,7 +147,7 @@ def tiers(pytestconfig, tmp_path_factory):
 
 @pytest.fixture
 def all_supported(monkeypatch):
-    """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
+    """Scenes may ask for what the solvers do not support: for tests of what a scene means."""
     monkeypatch.setattr("simcli.spec.checks.solver_fields.check_capabilities", lambda check, tree: None)
 
 

@@ -242,7 +242,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_honoured_is_refused_by_name(text):
+def test_what_is_not_supported_is_refused_by_name(text):
     code, words = REFUSED[text]
     ((found, line, message),) = faults_of(text, start=SCENE)
     assert (found, line) == (code, text.count("\n") - 1)

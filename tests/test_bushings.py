@@ -152,7 +152,7 @@ def test_solvers_agree(device, solver):
         ("{type: affine}", "the affine solver does not support a force of type `bushing`"),
     ],
 )
-def test_who_does_not_honour_it_says_so(solver, words):
+def test_who_does_not_support_it_says_so(solver, words):
     with pytest.raises(SceneError) as refused:
         model_of(on_world() + f"solver: {solver}\n")
     fault = next(fault for fault in refused.value.faults if words in fault.message)
@@ -204,7 +204,7 @@ world: {gravity: [0, 0, 0]}
     np.testing.assert_allclose(run.model.bushings.axes[0, 1], rot.quat_from_rpy(np.array([0.5, -0.3, 1.1])), atol=1e-15)
 
 
-def test_all_solvers_say_whether_they_honour_it():
+def test_all_solvers_say_whether_they_support_it():
     assert set(SOLVERS) >= BushingForce.SOLVERS
     assert scene(on_world())
 

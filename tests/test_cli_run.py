@@ -24,10 +24,10 @@ from support.sweep_stand_in import SECONDS, number_of, table_of
 import simcli as package
 from simcli.cli import process as cli_process
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
-from simcli.cli.sweeps.sweep_status import failure_lines, standing_line, summary_text
+from simcli.cli.sweeps.sweep_status import failure_lines, progress_line, summary_text
 from simcli.errors import Exit
 from simcli.sweeps.records.state import LedgerReader
-from simcli.sweeps.sweep_options import Standing, Summary
+from simcli.sweeps.sweep_options import Summary, SweepProgress
 
 PENDULUM = """
 simcli: 1
@@ -526,6 +526,6 @@ def test_words_for_people(tmp_path):
     assert lines[-1] == "  and 2 reasons more"
     text = summary_text(Summary("stopped", 9, 4, 1, {}, 7, 65.0, "no workers"), tmp_path)
     assert text == "4 of 9 cases done, 3 of them now, in 1:05\nstopped: no workers; the same command goes on"
-    now = Standing("", {}, 10, 4, 1, 2, 12345.0, 90.0)
-    assert standing_line(now) == "4 of 10 cases  2 running  1 failed  12.3 k world-steps/s  eta 1:30"
+    now = SweepProgress("", {}, 10, 4, 1, 2, 12345.0, 90.0)
+    assert progress_line(now) == "4 of 10 cases  2 running  1 failed  12.3 k world-steps/s  eta 1:30"
     assert now.fraction == 0.4

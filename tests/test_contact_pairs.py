@@ -161,7 +161,7 @@ def test_a_layer_that_no_shape_is_in_is_refused(tmp_path, all_supported):
     assert "robot" in fault.hint
 
 
-def test_pairs_of_a_joint_that_are_asked_for_are_refused_where_contact_is_not_honoured(tmp_path):
+def test_pairs_of_a_joint_that_are_asked_for_are_refused_where_contact_is_not_supported(tmp_path):
     bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
     quiet = scene(bodies, HINGE + "contact: {exclude: [[world, x], [world, y]]}\n")
     quiet = quiet.replace("type: generalized", "type: natural, integrator: zhong06")

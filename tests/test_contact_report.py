@@ -11,7 +11,7 @@ from simcli import pipeline
 from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
 from simcli.records.integrity.verification import verify
-from simcli.solvers.output.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
+from simcli.solvers.output.contact_report import ROW, SUMMARY, gather, overflow_text, unsolved_events
 from simcli.spec.document.overrides import Override
 
 WORLDS = 6  # more than a pack of lanes, no multiple of it
@@ -49,7 +49,7 @@ def test_a_call_tells_of_its_first_unsolved_step_and_the_last_one_of_all():
 
 
 def test_the_text_of_an_overflow_says_what_to_write():
-    assert crowded_text(9, 6) == "9 contacts, but there is room for 6: write contact: {capacity: 18}"
+    assert overflow_text(9, 6) == "9 contacts, but there is room for 6: write contact: {capacity: 18}"
 
 
 def test_warnings_are_said_and_counted(tmp_path):

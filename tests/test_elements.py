@@ -1,4 +1,4 @@
-"""Every force, and what bounds a drive, in every solver and integrator that honours it: one start, one energy, one account.
+"""Every force, and what bounds a drive, in every solver and integrator that supports it: one start, one energy, one account.
 
 In each world one element acts on bodies of its own, and nothing else moves, so that no error hides behind another. What it
 gives at the start is that of formulas that stand here, and of the derivative of what it stores; work closes the ledger.

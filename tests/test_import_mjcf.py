@@ -392,7 +392,7 @@ def test_where_a_weld_holds_here_it_holds_in_mujoco(tmp_path, words):
     assert np.abs(data.efc_pos[:6]).max() < 1e-9
 
 
-def test_flags_are_honoured(tmp_path):
+def test_flags_take_effect(tmp_path):
     """Gravity, contact, limits, springs and actuation that `option` switches off."""
     names = ("gravity", "contact", "limit", "spring", "damper", "frictionloss", "actuation")
     flags = "".join(f' {name}="disable"' for name in names)

@@ -154,7 +154,7 @@ def test_actuators_drive_as_in_mujoco(tmp_path, change):
     assert ("range of its control" in why) == (change == "none")
 
 
-def test_flags_and_options_are_honoured_or_told(tmp_path):
+def test_flags_and_options_take_effect_or_are_reported(tmp_path):
     """Those of MuJoCo's solver by name; what they are by default says nothing."""
     bits = {name.removeprefix("mjDSBL_").lower() for name in mujoco.mjtDisableBit.__members__ if "DSBL" in name}
     enabling = {name.removeprefix("mjENBL_").lower() for name in mujoco.mjtEnableBit.__members__ if "ENBL" in name}

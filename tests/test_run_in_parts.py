@@ -85,7 +85,7 @@ def told(outcome):
 def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole, small_memory):
     ticks = []
     outcome = execute(scene, "parts.h5", watch=lambda tick: ticks.append(tick) or True)
-    assert outcome.parts == PARTS
+    assert outcome.sub_batches == PARTS
     assert not whole.parts
     assert told(outcome) == told(whole)
     assert [one.world for one in outcome.failures] == [5, 6]
@@ -120,7 +120,7 @@ def test_a_page_does_not_show_the_run_that_is_replaced(scene, whole, small_memor
 
 def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, small_memory, monkeypatch):
     outcome = execute(scene, "stopped.h5", watch=lambda tick: tick.fraction < 0.5)
-    assert (outcome.status, outcome.parts) == ("stopped", PARTS)
+    assert (outcome.status, outcome.sub_batches) == ("stopped", PARTS)
     output = scene.with_name("stopped.h5")
     assert not output.exists()
     assert {one.name for one in sub_batches_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
@@ -139,7 +139,7 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     plan.write_text(before)
     monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)  # now all would fit
     outcome = execute(scene, "stopped.h5", resume=True)
-    assert outcome.parts == PARTS
+    assert outcome.sub_batches == PARTS
     assert outcome.status == "done"
     assert not differing(committed(output), committed(whole.output))
     assert not sub_batches_folder(output).exists()
@@ -210,7 +210,7 @@ def test_joining_is_of_one_process_stopped_at_once_and_done_where_there_is_room(
         return tick.stage != "joining" or tick.fraction < 0.3
 
     outcome = execute(scene, output.name, watch=stop)
-    assert (outcome.status, outcome.parts) == ("stopped", PARTS)
+    assert (outcome.status, outcome.sub_batches) == ("stopped", PARTS)
     assert sum(tick.stage == "joining" and tick.fraction >= 0.3 for tick in ticks) == 1
     assert not output.exists()
     assert not [one.name for one in scene.parent.iterdir() if one.name.endswith((".lock", ".part"))]
@@ -242,7 +242,7 @@ def test_frames_that_do_not_fit_split_a_run_too(scene, whole, monkeypatch):
 
     monkeypatch.setattr(Device, "buffer", refuse)
     outcome = execute(scene, "frames.h5")
-    assert outcome.parts == PARTS
+    assert outcome.sub_batches == PARTS
     assert not differing(committed(outcome.output), committed(whole.output))
     with pytest.raises(DeviceMemoryError, match=r"SC714: .* for a frame \(\[cuda\] out of memory\): 3 of 7 worlds fit"):
         execute(scene, "refused.h5", "run.on_failure=stop")
@@ -263,7 +263,7 @@ def test_fewer_frames_at_once_where_the_memory_holds_no_more():
 
 def test_some_worlds_keep_their_numbers(scene, small_memory):
     outcome = execute(scene, "some.h5", worlds=(1, 2, 4, 5))
-    assert outcome.parts == (2, 2)
+    assert outcome.sub_batches == (2, 2)
     assert [one.world for one in outcome.failures] == [5]
     with simcli.open(outcome.output) as run:
         assert run.provenance.worlds == (1, 2, 4, 5)

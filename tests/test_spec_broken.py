@@ -238,7 +238,7 @@ def test_broken_scene(tmp_path, code, old, new):
         piece = ELSEWHERE[code, old]
         place = position(text, piece, GOOD.index("joints:") if piece in ("slide", "gimbal") else 0)
     error = faults_of(tmp_path, text)
-    # One cause, one fault; what the solver does not honour may come on top.
+    # One cause, one fault; what the solver does not support may come on top.
     assert {fault.code for fault in error.faults} | {"SC501"} == {code, "SC501"}
     fault = next(fault for fault in error.faults if fault.code == code)
     assert (fault.where.line, fault.where.column) == place[:2]

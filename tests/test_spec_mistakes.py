@@ -397,7 +397,7 @@ def faults(tmp_path, page, text, sets=()):
 @pytest.mark.parametrize("code", codes.codes())
 def test_examples(tmp_path, code, request):
     page = codes.code_page(code)
-    if code not in ("SC501", "SC502"):  # what solvers honour changes; what a scene means does not
+    if code not in ("SC501", "SC502"):  # what solvers support changes; what a scene means does not
         request.getfixturevalue("all_supported")
     assert page.title
     assert page.why

@@ -477,7 +477,7 @@ joints:
     assert {f.code for f in faults_of_of_joint_fields(text.replace("child: a}", "child: a, friction: 1}"))} == {"SC409"}
 
 
-def test_a_world_asks_for_no_more_than_the_solver_honours():
+def test_a_world_asks_for_no_more_than_the_solver_supports():
     """Numbers that the scene leaves at zero, which a batch varies: the page of the same cell decides."""
     base = text_of("distance", "damping", False).replace("damping: 0.1", "damping: 0")
     vary = "batch: {worlds: 2, vary: {joints.j.damping: {list: [0, 0.1]}}}\n"

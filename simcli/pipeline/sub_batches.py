@@ -52,9 +52,9 @@ def execute_sub_batches(job: Job, n_fit: int, watch: Watch) -> Outcome:
             gc.collect()  # what a solver holds of the device is in cycles
             outcomes.append(execute(_part(job, worlds, folder), seen))
             if outcomes[-1].status != "done" or (not seen.goes_on and k + 1 < len(parts)):
-                return replace(outcomes[-1], status="stopped", parts=sizes)
+                return replace(outcomes[-1], status="stopped", sub_batches=sizes)
         if not _join(job, outcomes, watch):
-            return replace(outcomes[-1], status="stopped", parts=sizes)
+            return replace(outcomes[-1], status="stopped", sub_batches=sizes)
         shutil.rmtree(folder, ignore_errors=True)
         return _total(job, outcomes, sizes)
 
@@ -240,7 +240,7 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
 def _total(job: Job, outcomes: list[Outcome], sizes: tuple[int, ...]) -> Outcome:
     """What all parts came to: what the file says, and the times and kernels of the parts."""
     total = outcome_in_file(job)
-    total.parts, total.device = sizes, outcomes[0].device
+    total.sub_batches, total.device = sizes, outcomes[0].device
     total.compile, total.stepping = (sum(getattr(one, name) for one in outcomes) for name in ("compile", "stepping"))
     drifts = [one.drift for one in outcomes if one.drift]
     total.drift = max(drifts, key=lambda one: (one.is_gain, one.part), default=None)

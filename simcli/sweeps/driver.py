@@ -15,7 +15,7 @@ from simcli.sweeps.records.names import own_version
 from simcli.sweeps.records.plan import Chunk, Plan
 from simcli.sweeps.records.plan_file import cases_of, write_plan
 from simcli.sweeps.records.state import LOST, OVERTIME, LedgerReader
-from simcli.sweeps.sweep_options import DEFAULTS, Options, Standing, Summary, SweepWatch, watch_nothing
+from simcli.sweeps.sweep_options import DEFAULTS, Options, Summary, SweepProgress, SweepWatch, watch_nothing
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
@@ -252,10 +252,10 @@ class _Driver:
         self._tell(str(event), {"chunk": chunk.id, "n_cases": len(named), **facts})
 
     def _tell(self, event: str, facts: dict) -> None:
-        if not self._watch(self._standing(event, facts)):
+        if not self._watch(self._progress(event, facts)):
             self._ask_to_end("", self._options.grace)
 
-    def _standing(self, event: str, facts: dict) -> Standing:
+    def _progress(self, event: str, facts: dict) -> SweepProgress:
         rate = sum(one.rate for one in self._pace.values())
         n_open = len(self._queue.open)
         parts = sum(
@@ -267,4 +267,4 @@ class _Driver:
         elapsed = time.monotonic() - self._begun
         left = elapsed / done_here * (n_open - parts) if done_here > 0 else float("nan")
         n_running = sum(len(chunk.cases) for chunk, _ in self._running.values())
-        return Standing(event, facts, self.n_mine, self.n_mine - n_open, len(self._queue.failed), n_running, rate, left)
+        return SweepProgress(event, facts, self.n_mine, self.n_mine - n_open, len(self._queue.failed), n_running, rate, left)

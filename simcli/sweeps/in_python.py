@@ -25,7 +25,7 @@ from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.records.plan import plan_of
 from simcli.sweeps.records.state import LedgerReader
-from simcli.sweeps.sweep_options import Options, Standing, watch_nothing
+from simcli.sweeps.sweep_options import Options, SweepProgress, watch_nothing
 
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable
@@ -56,7 +56,7 @@ def sweep_now(
     time_limit: float | None,
     max_worlds: int | None,
     retry_failed: bool,
-    watch: Callable[[Standing], bool] | None,
+    watch: Callable[[SweepProgress], bool] | None,
 ) -> "WorldTable":
     """Run what is left of a sweep, and give its table. Arguments and errors: see `simcli.sweep`."""
     workers = whole_number("workers", workers, 1, MOST_WORKERS)

@@ -28,7 +28,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SweepProgress:
     """How far a sweep is.
 
     Attributes:
@@ -83,10 +83,11 @@ class Summary:
     problem: str = ""
 
 
-SweepWatch = Callable[[Standing], bool]
+Standing = SweepProgress  # its name in programs that were written for earlier versions
+SweepWatch = Callable[[SweepProgress], bool]
 DEFAULTS = Options()
 
 
-def watch_nothing(_: Standing) -> bool:
+def watch_nothing(_: SweepProgress) -> bool:
     """Watch nothing, stop never."""
     return True

@@ -5,7 +5,7 @@ from simcli.spec import load_document, resolve
 from simcli.spec.base.fault_list import Faults
 
 ROUNDING = 1e-14  # of products of a few rotations
-REFUSED = {"SC501"}  # parts of the format that the solvers of this version do not honour
+REFUSED = {"SC501"}  # parts of the format that the solvers of this version do not support
 
 
 def document(tmp_path, text, sets=()):
@@ -27,7 +27,7 @@ HEAD = "simcli: 1\n"
 
 
 def resolve_ignoring(tmp_path, text):
-    """The scene although the solver does not honour all of it."""
+    """The scene although the solver does not support all of it."""
     from simcli.spec.resolve import _scene
 
     faults = Faults()

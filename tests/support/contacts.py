@@ -66,7 +66,7 @@ def terrain(heights, size):
 
 
 def read_model(folder, text):
-    """Model of a scene; what solvers honour does not matter (use the fixture all_honoured)."""
+    """Model of a scene; what solvers support does not matter (use the fixture of conftest.py)."""
     rock_file(folder)
     path = folder / "scene.yaml"
     path.write_text(text)

@@ -261,7 +261,7 @@ def scaled(name, value):
 
 
 def forest(supported, places=("tree", "loop"), without=(), laws=LAWS):
-    """All laws of all joints that a solver honours, but for some types and fields."""
+    """All laws of all joints that a solver supports, but for some types and fields."""
     out = Forest()
     for name, law in laws.items():
         for place in places if law.field not in without else ():

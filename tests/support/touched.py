@@ -105,7 +105,7 @@ def note_command(words, code: int, word: str = "command") -> None:
 def wanted() -> set[Note]:
     """What the default tier must touch, by the lists of the code.
 
-    Each joint in each solver that honours a field of it, each law in each solver that has it.
+    Each joint in each solver that supports a field of it, each law in each solver that has it.
     """
     from simcli.cli.app import COMMANDS
     from simcli.errors import Exit

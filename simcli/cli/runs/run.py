@@ -56,7 +56,7 @@ class LiveView:
 
     def end(self, outcome) -> None:
         """Say where to look if there was no page: a run in parts has its file when all of them are done."""
-        if self._wanted and outcome.parts:
+        if self._wanted and outcome.sub_batches:
             console.say(f"view: a run in parts has no page before its end: simcli view {outcome.output}")
 
     def see(self, tick, output: Path) -> None:

@@ -129,7 +129,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
         f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
         f"  file    {outcome.output}  ({plural(outcome.n_frames, 'frame')}, {console.size_text(outcome.n_bytes)})",
     ]
-    if outcome.parts:
+    if outcome.sub_batches:
         lines.append("  " + parts_text(outcome))
     if outcome.first_frame:
         lines.append(f"  {plural(outcome.first_frame, 'frame')} of them from before")
@@ -156,7 +156,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
 
 def parts_text(outcome) -> str:
     """In how many parts a run was made, and where those of one that is stopped stand."""
-    n, most, total = len(outcome.parts), max(outcome.parts), sum(outcome.parts)
+    n, most, total = len(outcome.sub_batches), max(outcome.sub_batches), sum(outcome.sub_batches)
     text = f"memory  of the device does not hold {total} worlds: they ran in {n} parts of {most} at most, one after another"
     return text if outcome.status == "done" else f"{text}; the file of all is written after the last"
 
@@ -220,7 +220,7 @@ def outcome_json(outcome) -> dict[str, Any]:
         "stepping_s": outcome.stepping,
         "world_steps_per_s": outcome.rate,
         "device": outcome.device,
-        "worlds_of_parts": list(outcome.parts),
+        "worlds_of_parts": list(outcome.sub_batches),
         "worlds_stopped_early": outcome.n_stopped,
         "warnings": outcome.warnings,
         "unsolved": vars(outcome.unsolved) if outcome.unsolved else None,

@@ -24,14 +24,14 @@ from simcli.cli.options import (
     seconds,
 )
 from simcli.cli.runs.run_options import NoWords, batch_overrides, known_device, measure_override
-from simcli.cli.sweeps.sweep_status import standing_line, summary_text
+from simcli.cli.sweeps.sweep_status import progress_line, summary_text
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
     from simcli.sweeps.executors.contract import Executor
     from simcli.sweeps.records.plan import Plan
-    from simcli.sweeps.sweep_options import Options, Standing, Summary
+    from simcli.sweeps.sweep_options import Options, Summary, SweepProgress
 
 WORK, _ALONE = "Who does the work", "What is done"
 
@@ -222,7 +222,7 @@ def _drive(
 
     with _shown(json, quiet) as show:
 
-        def watch(now: "Standing") -> bool:
+        def watch(now: "SweepProgress") -> bool:
             show(now)
             return asked.code is None
 
@@ -304,13 +304,13 @@ def sweep_exit_code(summary: "Summary", asked: int | None) -> int:
 
 
 @contextlib.contextmanager
-def _shown(as_json: bool, quiet: bool) -> "Iterator[Callable[[Standing], None]]":
+def _shown(as_json: bool, quiet: bool) -> "Iterator[Callable[[SweepProgress], None]]":
     """Give a function that shows how a sweep stands: events as lines of JSON, or a live line."""
     from simcli.cli import progress
 
-    with progress.shown(quiet or as_json, standing_line) as show:
+    with progress.shown(quiet or as_json, progress_line) as show:
 
-        def see(now: "Standing") -> None:
+        def see(now: "SweepProgress") -> None:
             if as_json and now.event not in ("", "ended"):
                 console.emit_line(
                     "sweep.event",

@@ -12,12 +12,12 @@ from simcli.cli.options import JsonFlag
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
-    from simcli.sweeps.sweep_options import Standing, Summary
+    from simcli.sweeps.sweep_options import Summary, SweepProgress
 
 MOST_FAILURES = 5  # that are told one by one
 
 
-def standing_line(now: "Standing") -> str:
+def progress_line(now: "SweepProgress") -> str:
     """One line of talk."""
     words = [f"{now.n_done} of {console.plural(now.n_cases, 'case')}", f"{now.n_running} running"]
     words += [f"{now.n_failed} failed"] if now.n_failed else []

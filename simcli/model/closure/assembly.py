@@ -84,7 +84,7 @@ def assembled(problem: LoopProblem) -> Assembled:
         part = closer.of_worlds(worlds)
         own, here = part.problem, _assemble(found, worlds, part, wishes.of_worlds(worlds, problem.lead))
         own.q, own.angle = found.posture.q[worlds], found.posture.angle[worlds]
-        found.residuals[worlds], found.slip[worlds] = own.settle(here)
+        found.residuals[worlds], found.slip[worlds] = own.least_rates(here)
         found.qd[worlds], found.posture.angle[worlds] = own.qd, own.angle
     return found
 
@@ -140,7 +140,7 @@ class _Assembly:
         self.judge = Judge(closer, wishes, self.held, self.bounds, self.drawn, self.goal)
         self.best = self.judge.nothing(self.drawn)
         self.go()
-        self.heed()
+        self.check_hints()
 
     def put_into(self, found: Assembled, worlds: Array) -> None:
         """Write what was found for some worlds."""
@@ -221,7 +221,7 @@ class _Assembly:
         start = Configuration(put(self.problem, there.q, self.wishes.aim, held), there.angle)
         return self.closer.close(start, self.goal, self.tree & ~self.held, self.todo, 0.0, _CORRECTIONS)[0]
 
-    def heed(self) -> None:
+    def check_hints(self) -> None:
         """Hints that the branch of the drawing does not meet, and limits that exclude it."""
         there = self.todo & ~self.rest & (self.why == Why.HELD)
         unmet = there & (self.judge.from_hints(self.best.posture) > SAME_BRANCH)
@@ -267,7 +267,7 @@ class _Assembly:
     def _within_limits(self, beyond: Array) -> None:
         """Weigh other branches; freedoms that nothing written holds stay with the coordinates that are within limits."""
         closer, wishes, posture = self.closer, self.wishes, self.best.posture
-        beside = closer.look(generic(closer, posture, self.goal, self.tree, beyond), self.goal)
+        beside = closer.probe(generic(closer, posture, self.goal, self.tree, beyond), self.goal)
         unwritten = [[d] for d in np.flatnonzero(self.problem.is_tree & ~wishes.written)]
         more = chosen(closer, replace(wishes, units=wishes.units + unwritten), beside, beyond, self._passed(posture))
         held = np.where(closer.spread(beyond, closer.group_of_dof), more, self.held)

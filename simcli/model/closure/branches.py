@@ -63,8 +63,8 @@ class Judge:
         """Mass matrix of each group at the drawing."""
 
         def find(closer: Closer, q: Array, angle: Array, goal: Array) -> tuple[Array, ...]:
-            look = closer.look(Configuration(q, angle), goal)
-            return tuple(closer.mass(look.chart, np.ones(look.gap.shape, bool)).values())
+            probe = closer.probe(Configuration(q, angle), goal)
+            return tuple(closer.mass(probe.chart, np.ones(probe.gap.shape, bool)).values())
 
         return dict(enumerate(self.closer.once(find, self.drawn.q, self.drawn.angle, self.goal)))
 
@@ -73,7 +73,7 @@ class Judge:
         closer = self.closer
         found, laws = np.zeros((closer.problem.lead, len(closer.groups)), order="F"), closer.problem.constraints.laws
         has_rows = any(laws.row[one.law] >= 0 for one in self.bounds)
-        residual = closer.look(posture, self.goal).gaps.residual if has_rows else None
+        residual = closer.probe(posture, self.goal).gaps.residual if has_rows else None
         for one in self.bounds:
             g, d, r = closer.group_of_bound(one.law), int(laws.dof[one.law]), int(laws.row[one.law])
             if g < 0:
@@ -161,17 +161,17 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
         wanted: (W, G) bool, groups that are asked for.
     """
     closer, held = judge.closer, judge.held
-    look, free = closer.look(start, goals[0]), judge.free
+    probe, free = closer.probe(start, goals[0]), judge.free
     size = np.maximum(closer.sizes(change), 1e-300)
     first = np.minimum(1.0, _FIRST / size) * wanted
     goal = goals[0] + closer.spread(first, closer.group_of_row) * (goals[1] - goals[0])
-    tangent = closer.direction(look, closer.mass(look.chart, wanted), free, wanted, goals[1] - goals[0], change) + change
+    tangent = closer.direction(probe, closer.mass(probe.chart, wanted), free, wanted, goals[1] - goals[0], change) + change
     tangent *= closer.spread(first, closer.group_of_dof)
     best = judge.nothing(start)
-    for way in _ways(closer, look, free, wanted):
+    for way in _ways(closer, probe, free, wanted):
         for apart in _APART:
             for side in (apart, -apart):
-                there = Configuration(moved(closer.problem.model.links, start.q, tangent + side * way), look.gaps.angle)
+                there = Configuration(moved(closer.problem.model.links, start.q, tangent + side * way), probe.gaps.angle)
                 there, seen, _ = closer.close(there, goal, free, wanted, 0.0, _CORRECTIONS)
                 good = wanted & (seen.gap <= OPEN_LOOP)
                 if good.any():
@@ -183,13 +183,13 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
     return best
 
 
-def _ways(closer: Closer, look, free: Array, wanted: Array) -> list[Array]:
+def _ways(closer: Closer, probe, free: Array, wanted: Array) -> list[Array]:
     """Directions that rows leave to what is free, each of size one, [rad, or m], (W, NV)."""
     found = [np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F") for _ in range(3)]
     for g, (_, dofs) in enumerate(closer.groups):
         if not wanted[:, g].any():
             continue
-        P = counted(closer, look, g, free)[1]
+        P = counted(closer, probe, g, free)[1]
         may = np.where(free[:, dofs], 1.0, 0.0)
         P = P * may[:, :, None] * may[:, None]
         for way in found:

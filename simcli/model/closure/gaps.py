@@ -91,7 +91,7 @@ class Meter:
             coordinate_rows(constraints.rows, model.n_qd),
             q_of_dof,
             start_angles(constraints, model),
-            _aims(model, constraints.rows),
+            _target_rotations(model, constraints.rows),
             held_turns(model, np.append(np.arange(model.n_joints), -1)),
             model.plane >= 0,
         )
@@ -129,7 +129,7 @@ class Meter:
         return found.residual[:, row] if row >= 0 else joint_q[:, self.q_of_dof[dof]]
 
 
-def _aims(model: Model, rows: Rows) -> Array:
+def _target_rotations(model: Model, rows: Rows) -> Array:
     motion = prescribed(model, 0.0)[..., 0]
     aim = np.broadcast_to(np.eye(3), (len(motion), rows.n, 3, 3)).copy()
     for first in balls_by_position(model):

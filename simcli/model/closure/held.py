@@ -137,19 +137,19 @@ def wrapped(turns: Array, change: Array) -> Array:
     return np.where(turns, change - WHOLE_TURN * np.round(change / WHOLE_TURN), change)
 
 
-def counted(closer: Closer, look: Probe, g: int, free: Array | None = None) -> tuple[Array, Array]:
+def counted(closer: Closer, probe: Probe, g: int, free: Array | None = None) -> tuple[Array, Array]:
     """How many directions the rows of a group leave, (W,), and the projection on them, (W, n, n).
 
     Lengths are counted in lengths of the loop, and rows are as long as each other.
 
     Args:
         closer: of the problem.
-        look: at a posture.
+        probe: at a posture.
         g: the group.
         free: (W, NV) bool, dofs that may move; None for all.
     """
     dofs = closer.groups[g][1]
-    J = closer.gradients(look, g) * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0)[:, None]
+    J = closer.gradients(probe, g) * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0)[:, None]
     J = np.nan_to_num(J if free is None else J * free[:, None, dofs], posinf=0.0, neginf=0.0)
     length = np.sqrt(np.square(J).max(axis=2))
     J = J / np.where(length > 0.0, length, 1.0)[..., None]
@@ -168,10 +168,10 @@ def generic(closer: Closer, start: Configuration, goal: Array, free: Array, want
         free: (W, NV) bool, what may move.
         wanted: (W, G) bool, groups that are asked for.
     """
-    look, away = closer.look(start, goal), np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
+    probe, away = closer.probe(start, goal), np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
     for g, (_, dofs) in enumerate(closer.groups):
         if wanted[:, g].any():
-            _, P = counted(closer, look, g, free)
+            _, P = counted(closer, probe, g, free)
             uneven = 1.0 + np.modf(np.arange(1, len(dofs) + 1) * 0.6180339887498949)[0]  # along no direction of a scene
             along = np.zeros((closer.problem.lead, len(dofs)), order="F")
             for k in range(len(dofs)):
@@ -189,13 +189,13 @@ def generic(closer: Closer, start: Configuration, goal: Array, free: Array, want
     return found
 
 
-def chosen(closer: Closer, wishes: Wishes, look: Probe, wanted: Array, barred: Array | None = None) -> Array:
+def chosen(closer: Closer, wishes: Wishes, probe: Probe, wanted: Array, barred: Array | None = None) -> Array:
     """What is held, (W, NV) bool: in the order of the units, as long as rows and what is held leave them a choice.
 
     Args:
         closer: of the problem.
         wishes: of the same.
-        look: where freedoms are counted.
+        probe: where freedoms are counted.
         wanted: (W, G) bool, groups that are asked for.
         barred: (W, NV) bool, what is not to be held.
     """
@@ -204,7 +204,7 @@ def chosen(closer: Closer, wishes: Wishes, look: Probe, wanted: Array, barred: A
     for g, (_, dofs) in enumerate(closer.groups):
         if not wanted[:, g].any():
             continue
-        P, place = counted(closer, look, g)[1], {d: n for n, d in enumerate(dofs.tolist())}
+        P, place = counted(closer, probe, g)[1], {d: n for n, d in enumerate(dofs.tolist())}
         for unit in wishes.units:
             if unit[0] not in place:
                 continue
@@ -255,7 +255,7 @@ def drawn(
     rows, tree = closer.problem.constraints.rows, np.broadcast_to(closer.problem.is_tree, closer.problem.qd.shape)
     start, from_drawing = Configuration(q, angle), todo & writes
     are_prescribed = (rows.dof >= 0) & closer.problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
-    first_goal = np.where(are_prescribed, closer.look(start, goal).gaps.residual, goal)
+    first_goal = np.where(are_prescribed, closer.probe(start, goal).gaps.residual, goal)
     may = tree & ~(wishes.prescribed & ~closer.spread(from_drawing, closer.group_of_dof))
     found, seen, _ = closer.close(start, first_goal, may, todo, 0.0, _DRAWING_CORRECTIONS, is_least=True)
     gap = seen.gap
@@ -267,7 +267,7 @@ def drawn(
             found, gap = closer.taken(found, there, better), np.where(better, seen.gap, gap)
     is_drawn = todo & (gap <= OPEN_LOOP)
     beside = generic(closer, found, first_goal, tree, is_drawn)
-    held = chosen(closer, wishes, closer.look(beside, first_goal), todo)
+    held = chosen(closer, wishes, closer.probe(beside, first_goal), todo)
     return found.q, found.angle, beside.q, beside.angle, first_goal, is_drawn, held
 
 
@@ -285,7 +285,7 @@ def branches_meet(
         goal: (W, R), prescribed coordinates of rows there.
         held: (W, NV) bool.
     """
-    here, beside = (closer.look(Configuration(*one), goal) for one in ((q, angle), (q_beside, angle_beside)))
+    here, beside = (closer.probe(Configuration(*one), goal) for one in ((q, angle), (q_beside, angle_beside)))
     found, free = np.zeros((closer.problem.lead, len(closer.groups)), bool), ~held & closer.problem.is_tree
     for g in range(len(closer.groups)):
         more, some = (counted(closer, seen, g, free)[0] for seen in (here, beside))

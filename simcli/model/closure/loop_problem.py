@@ -180,7 +180,7 @@ class LoopProblem:
         """Worlds in portions that are worked on one after another; none needs anything of another."""
         return np.split(np.arange(self.lead), range(_PORTION, self.lead, _PORTION))
 
-    def settle(self, here: tuple[Chart, Gaps, Array] | None = None) -> tuple[Array, Array]:
+    def least_rates(self, here: tuple[Chart, Gaps, Array] | None = None) -> tuple[Array, Array]:
         """Give the unwritten rates that rows see their least values.
 
         Args:

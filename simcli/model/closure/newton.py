@@ -39,11 +39,11 @@ class _Way:
     slow: Array
 
     @staticmethod
-    def none(closer: "Closer", look: Probe, wanted: Array) -> "_Way":
+    def none(closer: "Closer", probe: Probe, wanted: Array) -> "_Way":
         """Before the first one."""
         total = np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
-        way, slow = (np.zeros(look.gap.shape, kind, order="F") for kind in (float, int))
-        return _Way(0, closer.mass(look.chart, wanted), total, way, slow)
+        way, slow = (np.zeros(probe.gap.shape, kind, order="F") for kind in (float, int))
+        return _Way(0, closer.mass(probe.chart, wanted), total, way, slow)
 
     def add(self, step: Array, size: Array, is_slow: Array) -> None:
         """Another one."""
@@ -101,10 +101,10 @@ class Closer:
         return in_worlds(self.of_worlds(first)._longest_levers(*(in_worlds(one, first) for one in drawing)), which)
 
     def _longest_levers(self, q: Array, angle: Array, goal: Array) -> Array:
-        look, entries = self.look(Configuration(q, angle), goal), self.problem.entries
+        probe, entries = self.probe(Configuration(q, angle), goal), self.problem.entries
         found = np.zeros((self.problem.lead, len(self.groups)), order="F")
-        at = np.where(entries.on_b[:, None], look.gaps.at_b[:, entries.row], look.gaps.at_a[:, entries.row])
-        lever = at - look.chart.o[:, self.problem.link[entries.dof]]
+        at = np.where(entries.on_b[:, None], probe.gaps.at_b[:, entries.row], probe.gaps.at_a[:, entries.row])
+        lever = at - probe.chart.o[:, self.problem.link[entries.dof]]
         length, group = np.sqrt(rot.dot(lever, lever)), self.group_of_dof[entries.dof]
         for g in range(len(self.groups)):
             found[:, g] = length[:, group == g].max(axis=1, initial=0.0)
@@ -165,7 +165,7 @@ class Closer:
             self.known[key] = find(self.of_worlds(first), *own[:-1])
         return tuple(in_worlds(one, which) for one in self.known[key])
 
-    def look(self, posture: Configuration, goal: Array) -> Probe:
+    def probe(self, posture: Configuration, goal: Array) -> Probe:
         """What is found at a posture.
 
         Args:
@@ -219,18 +219,18 @@ class Closer:
             found[g] = np.broadcast_to(M, (problem.lead, *M.shape[1:]))
         return found
 
-    def gradients(self, look: Probe, g: int) -> Array:
+    def gradients(self, probe: Probe, g: int) -> Array:
         """Gradients of the rows of a group along its dofs, (W, m, n)."""
-        if g not in look.found:
+        if g not in probe.found:
             (rows, dofs), problem = self.groups[g], self.problem
-            J = gradients(problem.entries, look.chart, look.gaps, rows, dofs)
+            J = gradients(problem.entries, probe.chart, probe.gaps, rows, dofs)
             acts = (problem.acts & problem.tells_place)[:, rows, None]
-            look.found[g] = J if acts.all() else J * acts
-        return look.found[g]
+            probe.found[g] = J if acts.all() else J * acts
+        return probe.found[g]
 
     def direction(
         self,
-        look: Probe,
+        probe: Probe,
         masses: dict[int, Array],
         free: Array,
         todo: Array,
@@ -241,7 +241,7 @@ class Closer:
         """The least displacements that close gaps to first order, (W, NV).
 
         Args:
-            look: at the posture.
+            probe: at the posture.
             masses: of `mass`.
             free: (W, NV) bool, dofs that may move.
             todo: (W, G) bool, groups that are asked for.
@@ -257,7 +257,7 @@ class Closer:
                 continue
             beside = (step if given is None else given)[:, dofs]
             J, M, may, asked, beside = _of_some(
-                worlds, self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside
+                worlds, self.gradients(probe, g), masses[g], free[:, dofs], pull[:, rows], beside
             )
             push, asked = columns_times(M, beside), asked - columns_times(J, np.where(may, 0.0, beside))
             for mine in alike(may):
@@ -301,22 +301,22 @@ class Closer:
         options = bound, tries, evenly, is_least, most
         if begun is None and self.is_few(wanted):
             return self._close_few(start, goal, free, wanted, options, None)
-        look, least = self.look(start, goal), np.maximum(bound, _ROUNDED * np.minimum(self.reach, 1.0))
-        now, todo = Configuration(start.q, look.gaps.angle), wanted & (look.gap > least) & np.isfinite(look.merit)
-        so_far = begun or _Way.none(self, look, todo)
+        probe, least = self.probe(start, goal), np.maximum(bound, _ROUNDED * np.minimum(self.reach, 1.0))
+        now, todo = Configuration(start.q, probe.gaps.angle), wanted & (probe.gap > least) & np.isfinite(probe.merit)
+        so_far = begun or _Way.none(self, probe, todo)
         while todo.any() and so_far.n < tries:
             if self.is_few(todo):
                 return self._close_few(now, goal, free, todo, options, so_far)
             beside = np.where(free, so_far.total, 0.0) if is_least else None
-            x = self.direction(look, so_far.masses, free, todo, -look.residuals, beside, evenly)
+            x = self.direction(probe, so_far.masses, free, todo, -probe.residuals, beside, evenly)
             x *= self.spread(_LARGEST_MOVE / np.maximum(self.sizes(x), _LARGEST_MOVE), self.group_of_dof)
-            before = look
-            now, look, part = self._damped(now, look, goal, x, todo)
-            so_far.add(x * self.spread(part, self.group_of_dof), self.sizes(x) * part, look.merit > _SLOW * before.merit)
-            rounded = (look.gap < OPEN_LOOP) & (look.gap > 0.5 * before.gap)
-            todo = todo & (part > 0.0) & (look.gap > least) & ~rounded & (so_far.slow < _MOST_SLOW)
+            before = probe
+            now, probe, part = self._damped(now, probe, goal, x, todo)
+            so_far.add(x * self.spread(part, self.group_of_dof), self.sizes(x) * part, probe.merit > _SLOW * before.merit)
+            rounded = (probe.gap < OPEN_LOOP) & (probe.gap > 0.5 * before.gap)
+            todo = todo & (part > 0.0) & (probe.gap > least) & ~rounded & (so_far.slow < _MOST_SLOW)
             todo = todo if most is None else todo & (so_far.way <= most)
-        return now, look, so_far.way
+        return now, probe, so_far.way
 
     def is_few(self, wanted: Array) -> bool:
         """Whether so few worlds are asked for that it pays to leave the others out."""
@@ -338,28 +338,28 @@ class Closer:
         )
         found, way = start.with_worlds(worlds, there), np.zeros(wanted.shape) if begun is None else begun.way
         way[worlds] = part
-        return found, self.look(found, goal), way
+        return found, self.probe(found, goal), way
 
     def _damped(
-        self, now: Configuration, look: Probe, goal: Array, x: Array, todo: Array
+        self, now: Configuration, probe: Probe, goal: Array, x: Array, todo: Array
     ) -> tuple[Configuration, Probe, Array]:
         """The posture after the part of a step that makes the gaps smaller, (W, G) in 0 to 1, with what is found there."""
         part, waits, share = np.zeros(todo.shape), todo.copy(), 1.0
-        found, kept = now, look
+        found, kept = now, probe
         for _ in range(_HALVINGS):
             step = x * share * self.spread(waits, self.group_of_dof)
             there = Configuration(moved(self.problem.model.links, now.q, step), now.angle)
-            seen = self.look(there, goal)
-            good = waits & (seen.merit < look.merit * (1.0 - _FALL * share))
+            seen = self.probe(there, goal)
+            good = waits & (seen.merit < probe.merit * (1.0 - _FALL * share))
             found = self.taken(found, Configuration(there.q, seen.gaps.angle), good)
-            part, waits = np.where(good, share, part), waits & ~good & (look.gap > OPEN_LOOP)  # below, a fall is rounding
+            part, waits = np.where(good, share, part), waits & ~good & (probe.gap > OPEN_LOOP)  # below, a fall is rounding
             if share == 1.0 and np.array_equal(good, todo):
                 return found, seen, part
             if not waits.any():
                 break
             share *= 0.5
         if part.any():
-            kept = self.look(found, goal)
+            kept = self.probe(found, goal)
         return found, kept, part
 
 

@@ -31,7 +31,7 @@ _SINGULAR = 1e-12  # [1] of the products of gradients: less is rounding, or dofs
 
 
 @dataclass
-class _Course:
+class _Continuation:
     """Directions in which worlds go; one unit of a way is the largest of what is prescribed on it.
 
     Attributes:
@@ -44,9 +44,9 @@ class _Course:
     held: Array
     change: Array
 
-    def of_worlds(self, worlds: Array) -> "_Course":
+    def of_worlds(self, worlds: Array) -> "_Continuation":
         """That of some worlds."""
-        return _Course(*(in_worlds(getattr(self, one.name), worlds) for one in fields(self)))
+        return _Continuation(*(in_worlds(getattr(self, one.name), worlds) for one in fields(self)))
 
     def goal_at(self, closer: Closer, done: Array) -> Array:
         """Prescribed coordinates of rows, (W, R), after so many units, (W, G)."""
@@ -95,12 +95,12 @@ class _Progress:
 
 
 @dataclass
-class _Aim:
-    """Where the next step of worlds would like to go.
+class _Predictor:
+    """Tangent and stride of the next step of worlds.
 
     Attributes:
         tangent: [m, rad], (W, NV), of one unit.  size: [rad, or lengths of the loop], (W, G), its size.
-        stride: (W, G), units that the step would like to go.
+        stride: (W, G), units of the step, before its end is corrected.
         angle: (W, R), of the posture there.
         gradients: of the rows there, (W, m, n), of groups that go on.
     """
@@ -111,12 +111,12 @@ class _Aim:
     angle: Array
     gradients: dict[int, Array]
 
-    def of_worlds(self, worlds: Array) -> "_Aim":
+    def of_worlds(self, worlds: Array) -> "_Predictor":
         """That of some worlds."""
         own = (in_worlds(one, worlds) for one in (self.tangent, self.size, self.stride, self.angle))
-        return _Aim(*own, {g: in_worlds(J, worlds) for g, J in self.gradients.items()})
+        return _Predictor(*own, {g: in_worlds(J, worlds) for g, J in self.gradients.items()})
 
-    def with_worlds(self, worlds: Array, other: "_Aim") -> None:
+    def with_worlds(self, worlds: Array, other: "_Predictor") -> None:
         """Take those of some worlds from another one."""
         for name in ("tangent", "size", "stride", "angle"):
             getattr(self, name)[worlds] = getattr(other, name)
@@ -146,8 +146,8 @@ def travel(
         far[:, g] = np.abs(np.concatenate((change[:, dofs], lead[:, rows]), axis=1)).max(axis=1)
     far = np.where(far > 0.0, far, 1.0)
     lead, change = _per_unit(closer, far, lead, closer.group_of_row), _per_unit(closer, far, change, closer.group_of_dof)
-    course = _Course(goals[0], lead, held, change)
-    end = _walk(closer, course, *_with_others(closer, course, _Progress.at(start, wanted), far), far)
+    path = _Continuation(goals[0], lead, held, change)
+    end = _walk(closer, path, *_with_others(closer, path, _Progress.at(start, wanted), far), far)
     return end.posture, np.where(wanted & (end.done < far), end.done / far, 1.0)
 
 
@@ -157,46 +157,48 @@ def _per_unit(closer: Closer, far: Array, change: Array, places: Array) -> Array
     return np.where(units > 0.0, change / np.where(units > 0.0, units, 1.0), 0.0)
 
 
-def _walk(closer: Closer, course: _Course, now: _Progress, aim: _Aim | None, far: Array) -> _Progress:
-    """Go on to the end of the way, `far` units, (W, G), or as far as it leads; the first aim may be known."""
-    look = None
+def _walk(closer: Closer, path: _Continuation, now: _Progress, predictor: _Predictor | None, far: Array) -> _Progress:
+    """Go on to the end of the way, `far` units, (W, G), or as far as it leads; the first predictor may be known."""
+    probe = None
     while now.todo.any():
         if closer.is_few(now.todo):
             some = np.flatnonzero(now.todo.any(axis=1))
             end = _walk(
                 closer.of_worlds(some),
-                course.of_worlds(some),
+                path.of_worlds(some),
                 now.of_worlds(some),
-                aim and aim.of_worlds(some),
+                predictor and predictor.of_worlds(some),
                 in_worlds(far, some),
             )
             return now.with_worlds(some, end)
-        now, look = _stepped(closer, course, now, aim or _aimed(closer, course, now, look), far)
-        now.todo, aim = now.todo & (now.done < far), None
+        now, probe = _stepped(closer, path, now, predictor or _predicted(closer, path, now, probe), far)
+        now.todo, predictor = now.todo & (now.done < far), None
     return now
 
 
-def _aimed(closer: Closer, course: _Course, now: _Progress, look: Probe | None) -> _Aim:
-    """Where the next step would like to go; None: what is found there is to be looked for."""
-    look = look or closer.look(now.posture, course.goal_at(closer, now.done))
-    mass = closer.mass(look.chart, now.todo)
-    x = closer.direction(look, mass, ~course.held, now.todo, course.lead, course.change) + course.change
+def _predicted(closer: Closer, path: _Continuation, now: _Progress, probe: Probe | None) -> _Predictor:
+    """The tangent at a posture and the stride of the next step; `probe` is what was found there, None if it is not known."""
+    probe = probe or closer.probe(now.posture, path.goal_at(closer, now.done))
+    mass = closer.mass(probe.chart, now.todo)
+    x = closer.direction(probe, mass, ~path.held, now.todo, path.lead, path.change) + path.change
     size = closer.sizes(x)
-    return _Aim(x, size, now.stride / np.maximum(size, 1e-300), look.gaps.angle, look.found)
+    return _Predictor(x, size, now.stride / np.maximum(size, 1e-300), probe.gaps.angle, probe.found)
 
 
-def _stepped(closer: Closer, course: _Course, now: _Progress, aim: _Aim, far: Array) -> tuple[_Progress, Probe | None]:
+def _stepped(
+    closer: Closer, path: _Continuation, now: _Progress, predictor: _Predictor, far: Array
+) -> tuple[_Progress, Probe | None]:
     """A step on, or none and a shorter stride; what is found there, if that is known."""
     todo, rest = now.todo, far - now.done
-    ahead = np.minimum(rest, aim.stride)
-    step = aim.tangent * closer.spread(ahead * todo, closer.group_of_dof)
-    length = ahead * aim.size
+    ahead = np.minimum(rest, predictor.stride)
+    step = predictor.tangent * closer.spread(ahead * todo, closer.group_of_dof)
+    length = ahead * predictor.size
     near = _NEAR * length + OPEN_LOOP
-    there = Configuration(moved(closer.problem.model.links, now.q, step), aim.angle)
-    goal = course.goal_at(closer, now.done + ahead * todo)
-    there, seen, way = closer.close(there, goal, ~course.held, todo, _ROUGH, _CORRECTIONS, most=near)
+    there = Configuration(moved(closer.problem.model.links, now.q, step), predictor.angle)
+    goal = path.goal_at(closer, now.done + ahead * todo)
+    there, seen, way = closer.close(there, goal, ~path.held, todo, _ROUGH, _CORRECTIONS, most=near)
     good = todo & (seen.gap <= OPEN_LOOP) & (way <= near)
-    good &= ~is_turned(closer, aim.gradients, seen, course.held, good & (length > _CROSSING))
+    good &= ~is_turned(closer, predictor.gradients, seen, path.held, good & (length > _CROSSING))
     posture = closer.taken(now.posture, there, good)
     done = np.where(good, np.where(ahead >= rest, far, now.done + ahead), now.done)
     longer = np.where(way <= _STRAIGHT * length, length * now.growth, np.minimum(length * now.growth, _STRIDE))
@@ -211,23 +213,23 @@ def _stepped(closer: Closer, course: _Course, now: _Progress, aim: _Aim, far: Ar
 class _Route:
     """Steps of some worlds in their directions, none of them the last, as far as somebody has asked for."""
 
-    def __init__(self, closer: Closer, course: _Course, begun: _Progress):
-        self.closer, self.course, self.now, self.look = closer, course, begun, None
-        self.stations: list[tuple[_Progress, _Aim]] = []  # where a step begins, and where it goes
+    def __init__(self, closer: Closer, path: _Continuation, begun: _Progress):
+        self.closer, self.path, self.now, self.probe = closer, path, begun, None
+        self.stations: list[tuple[_Progress, _Predictor]] = []  # where a step begins, and where it goes
 
     def reach(self, far: Array) -> None:
         """Go on as far as ways of some units, (W, G), need it."""
         while not (self.stations and self._is_beyond(far)):
-            aim = _aimed(self.closer, self.course, self.now, self.look)
-            self.stations.append((self.now, aim))
+            predictor = _predicted(self.closer, self.path, self.now, self.probe)
+            self.stations.append((self.now, predictor))
             if self.now.todo.any():
-                self.now, self.look = _stepped(self.closer, self.course, self.now, aim, np.full(far.shape, np.inf))
+                self.now, self.probe = _stepped(self.closer, self.path, self.now, predictor, np.full(far.shape, np.inf))
 
     def _is_beyond(self, far: Array) -> bool:
-        last, aim = self.stations[-1]
-        return not (last.todo & (far - last.done > aim.stride)).any()
+        last, predictor = self.stations[-1]
+        return not (last.todo & (far - last.done > predictor.stride)).any()
 
-    def left(self, which: Array, far: Array) -> tuple[_Progress, _Aim]:
+    def left(self, which: Array, far: Array) -> tuple[_Progress, _Predictor]:
         """Where worlds leave it for their last step, or where it ends.
 
         Args:
@@ -236,26 +238,26 @@ class _Route:
         """
         found, ahead = (one.of_worlds(which) for one in self.stations[0])
         waits = np.ones(len(which), bool)
-        for station, aim in self.stations:
+        for station, predictor in self.stations:
             todo, rest = in_worlds(station.todo, which), far - in_worlds(station.done, which)
-            leaves = waits & ((todo & (rest <= in_worlds(aim.stride, which))).any(axis=1) | ~todo.any(axis=1))
+            leaves = waits & ((todo & (rest <= in_worlds(predictor.stride, which))).any(axis=1) | ~todo.any(axis=1))
             some = np.flatnonzero(leaves)
             if len(some):
                 found = found.with_worlds(some, station.of_worlds(which[some]))
-                ahead.with_worlds(some, aim.of_worlds(which[some]))
+                ahead.with_worlds(some, predictor.of_worlds(which[some]))
                 waits &= ~leaves
         return found, ahead
 
 
-def _with_others(closer: Closer, course: _Course, begun: _Progress, far: Array) -> tuple[_Progress, _Aim | None]:
+def _with_others(closer: Closer, path: _Continuation, begun: _Progress, far: Array) -> tuple[_Progress, _Predictor | None]:
     """Where worlds are after the steps that they share with others, and where they go from there; None: not known."""
-    everything = (course.goal, course.lead, course.held, course.change, begun.q, begun.angle, begun.todo, closer.reach)
+    everything = (path.goal, path.lead, path.held, path.change, begun.q, begun.angle, begun.todo, closer.reach)
     first, which = closer.distinct(everything)
     if first is None:
         return begun, None
     key = ("route", *(in_worlds(one, first).tobytes() for one in everything))
     if key not in closer.known:
-        closer.known[key] = _Route(closer.of_worlds(first), course.of_worlds(first), begun.of_worlds(first))
+        closer.known[key] = _Route(closer.of_worlds(first), path.of_worlds(first), begun.of_worlds(first))
     route, farthest = closer.known[key], np.zeros((len(first), far.shape[1]))
     np.maximum.at(farthest, which, far)
     route.reach(farthest)

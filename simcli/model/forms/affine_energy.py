@@ -20,7 +20,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.forces.spring import Segments, segments_of
 from simcli.model.forms.frame_pairs import frame_columns
-from simcli.model.forms.polynomials import AffineForm, Forms, Polynomial, Vector, constant_vector, couple_row, product
+from simcli.model.forms.polynomials import AffineForm, Forms, Polynomial, Vector, anchor_pair_row, constant_vector, product
 from simcli.model.forms.quadratic_rows import Quadratic, flat_tables
 from simcli.model.joints.catalogue import kinds_of
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
@@ -204,7 +204,7 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
         )
         first, end = anchor_pairs.row_start[p : p + 2]
         chosen = [r for r in range(first, end) if table.is_hard[r] and table.dof[r] < 0]
-        rows = [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen]
+        rows = [anchor_pair_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen]
         if None in rows:
             raise ValueError(f"joint `{model.joints.name[j]}` has an equation that is no polynomial of second degree")
         _add_joint(found, j, rows)

@@ -207,7 +207,7 @@ def expand_rows(forms: Forms, constraints: Constraints) -> list[Polynomial] | No
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
-            expand = couple_row if table.is_hard[r] and table.dof[r] < 0 else _coordinate
+            expand = anchor_pair_row if table.is_hard[r] and table.dof[r] < 0 else _coordinate
             row = expand(forms, table, r, gap, [int(link) for link in ends])
             if row is None:
                 return None
@@ -232,7 +232,7 @@ def _vector_at(forms: Forms, link_of: dict[int, int], first: int) -> Vector:
     return [forms.number(link_of[start], (first - start) // 3, k) for k in range(3)]
 
 
-def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
+def anchor_pair_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One row between two links; None if it is no polynomial of second degree."""
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
@@ -253,7 +253,7 @@ def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Pol
 def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One coordinate: a displacement, a length, or the turn of across_a to on_b about on_a."""
     if table.form[r] == Form.ALONG:
-        return couple_row(forms, table, r, gap, ends)
+        return anchor_pair_row(forms, table, r, gap, ends)
     if table.form[r] == Form.LENGTH:
         row = product(gap, gap, np.full(1, 0.5))
         row.shape = Shape.LENGTH

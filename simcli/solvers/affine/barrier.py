@@ -47,7 +47,7 @@ def capacity_of(model: Model, host: Surfaces) -> int:
     return max(_SPARE + PER_FEATURE * features, model.contacts.capacity)
 
 
-def tell_deviation(model: Model, options) -> list[Event]:
+def deviation_event(model: Model, options) -> list[Event]:
     """The event of the shape whose polyhedron lies farthest inside it, if there is one.
 
     Args:
@@ -73,7 +73,7 @@ def find_overlapping(solver, worlds: np.ndarray | None = None) -> tuple[list[Eve
         worlds: (W,) bool, those that begin; None for all.
     """
     pairs = {world: pair for world, pair in overlapping(solver, solver.model).items() if worlds is None or worlds[world]}
-    return _told(solver, pairs, "at the start"), dict.fromkeys(pairs, Status.OVERLAPPING)
+    return _overlap_events(solver, pairs, "at the start"), dict.fromkeys(pairs, Status.OVERLAPPING)
 
 
 def end_caught(solver, model: Model) -> list[Event]:
@@ -90,7 +90,7 @@ def end_caught(solver, model: Model) -> list[Event]:
         return []
     pairs = {world: pair for world, pair in overlapping(solver, model).items() if not solver.status[world]}
     solver.end(dict.fromkeys(pairs, Status.OVERLAPPING))
-    return _told(solver, pairs, "when contact begins")
+    return _overlap_events(solver, pairs, "when contact begins")
 
 
 def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
@@ -110,7 +110,7 @@ def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
     return pairs
 
 
-def _told(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
+def _overlap_events(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
     """The events of worlds that overlap, by the pair in each."""
     model, time = solver.model, solver.n_steps * solver.plan.dt
     events = []
@@ -148,7 +148,7 @@ def affine_ends(c) -> tuple[End, ...]:
     """Reasons to end besides rates."""
     return (
         End(NOT_CONVERGED, _has_failed),
-        *when(c.touches, End(CROWDED, _is_crowded, _crowd)),
+        *when(c.touches, End(CROWDED, _contacts_overflow, _note_overflow)),
         *when(c.guard.n, End(LOOP_LOST, is_lost)),
     )
 
@@ -157,12 +157,12 @@ def _has_failed(c, w):
     return c.step.failed.load(w, 0) > 0.0
 
 
-def _crowd(c, w):
+def _note_overflow(c, w):
     return c.barrier.crowded.load(w, 0)
 
 
-def _is_crowded(c, w):
-    return _crowd(c, w) > 0.0
+def _contacts_overflow(c, w):
+    return _note_overflow(c, w) > 0.0
 
 
 @ti.func

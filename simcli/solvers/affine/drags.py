@@ -51,7 +51,7 @@ class BodyDrags:
 
 
 @ti.func
-def aim_drags(c: ti.template(), w: ti.i32):
+def drag_velocities(c: ti.template(), w: ti.i32):
     """Derivatives of velocities: of the point, and of turning where the free flight c.step.target leads.
 
     Reads:  c.step.target, c.drags.columns

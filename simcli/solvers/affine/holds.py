@@ -43,7 +43,7 @@ class Holds:
         table = model.affine
         bodies = np.flatnonzero(table.has_hold)
         self.n_bodies, self.n, self.body = len(bodies), AFFINE_DOFS * len(bodies), arena.ints(bodies)
-        stiffness, aim = stiffness_and_aim(model, weight)
+        stiffness, aim = stiffness_and_target(model, weight)
         self.stiffness, self.fixed = tables.column(_of(stiffness, bodies)), tables.column(_of(aim, bodies))
         self.origin = tables.column(_of(table.hold_pose[..., :3], bodies))
         driven = driven_columns(model)
@@ -59,7 +59,7 @@ def _of(values: Array, bodies: Array) -> Array:
     return values[:, bodies].reshape(len(values), -1)
 
 
-def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
+def stiffness_and_target(model: Model, weight: Array) -> tuple[Array, Array]:
     """Stiffness of the holds of all bodies, and where those with a pose pull to.
 
     Args:
@@ -83,7 +83,7 @@ def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
 
 
 @ti.func
-def find_aims(c: ti.template(), w: ti.i32):
+def find_targets(c: ti.template(), w: ti.i32):
     """Where holds pull to: their poses; of motors where the body began the step, moved along for a step; of passive ones
     there.
 

@@ -205,7 +205,7 @@ def take_kinematic(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def keep_pulls(c: ti.template(), w: ti.i32):
+def store_hold_forces(c: ti.template(), w: ti.i32):
     """What it takes to hold the kinematic bodies where the step ends, before `take_kinematic`.
 
     The last displacement of Newton's method is below its tolerance, but times the stiffness of a joint it is a large force.

@@ -23,10 +23,10 @@ from simcli.solvers.affine.barrier import affine_ends, barrier_of
 from simcli.solvers.affine.drags import BodyDrags
 from simcli.solvers.affine.holds import Holds
 from simcli.solvers.affine.kinematic_bodies import AffineKinematicBodies
-from simcli.solvers.affine.newton import pulls
+from simcli.solvers.affine.newton import extra_energies
 from simcli.solvers.affine.programs import frame_of_affine
 from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins, affine_stores
-from simcli.solvers.affine.stages import gives, takes
+from simcli.solvers.affine.stages import dissipated, supplied
 from simcli.solvers.base.clock import ages_of
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import HEALTH
@@ -229,7 +229,11 @@ class AffineCore:
         self.leaving = plan.leaving(self.reports)
         self.ends, (self.shows, self.shows_forces) = affine_ends(self), affine_shows(self)
         self.spins, self.stores = affine_spins(self), affine_stores(self)
-        self.gives, self.takes, self.pulls = gives(self), takes(self), pulls(self)
+        self.supplied, self.dissipated, self.extra_energies = (
+            supplied(self),
+            dissipated(self),
+            extra_energies(self),
+        )
         self.now = Registers(arena, *_NOW, zeros=("instant",))
         self.program = Program(arena, frame_of_affine(self), self.now)
 

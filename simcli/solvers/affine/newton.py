@@ -134,7 +134,7 @@ def stick_contacts(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def stop_crowded(c: ti.template(), w: ti.i32):
+def stop_overflowing(c: ti.template(), w: ti.i32):
     """Stop the worlds with more contacts than there is room for where they are.
 
     Reads:  c.barrier.crowded
@@ -162,12 +162,12 @@ def find_energies(c: ti.template(), w: ti.i32):
             gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
             inertial = inertial + gap * gap * z.mass.load(w, i)
         total = total + inertial * (alpha * alpha * 0.5)
-    total = sum_of(c.pulls, total, c, w)
+    total = sum_of(c.extra_energies, total, c, w)
     z.energy.store(w, 0, total + find_energy(c.potential, w, c.potential.rows.next_x, z.alpha))
 
 
-def pulls(c) -> tuple:
-    """Energies of what pulls on coordinates themselves."""
+def extra_energies(c) -> tuple:
+    """Energies of coordinates themselves, besides rows and contacts."""
     return (*when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds), *when(c.drags.n, energy_of_drags))
 
 
@@ -243,9 +243,9 @@ def raise_forces(c: ti.template(), w: ti.i32):
     """
     z = c.step
     zero = c.tables.arena.zero()
-    gives = raise_limits(c.potential, w, z.tolerance)
+    residual = raise_limits(c.potential, w, z.tolerance)
     z.bound.store(w, 0, zero + ti.math.inf)
-    z.done.store(w, 0, select(gives <= z.tolerance, z.done.load(w, 0), zero))
+    z.done.store(w, 0, select(residual <= z.tolerance, z.done.load(w, 0), zero))
 
 
 @ti.func

@@ -27,15 +27,15 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 from simcli.kernels.device.stage_lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.bdf_restart import begin_anew, find_restarts, go_back, keep_regimes, returns
-from simcli.solvers.affine.drags import aim_drags
-from simcli.solvers.affine.holds import find_aims
+from simcli.solvers.affine.drags import drag_velocities
+from simcli.solvers.affine.holds import find_targets
 from simcli.solvers.affine.kinematic_bodies import (
     arrive,
     go_straight,
-    keep_pulls,
     let_arrive,
     prescribe_bodies,
     stay,
+    store_hold_forces,
     take_kinematic,
 )
 from simcli.solvers.affine.rigid_poses import follow_loops
@@ -56,16 +56,24 @@ def frame_of_affine(c) -> tuple:
 
 def bdf1(c) -> tuple:
     """A step of order 1."""
-    return stages.count_anew, stages.open_step, *sampling(c), stages.choose_pace, minimum(c), stages.find_motion, end(c)
+    return (
+        stages.count_anew,
+        stages.open_step,
+        *sampling(c),
+        stages.choose_bdf,
+        minimum(c),
+        stages.find_motion,
+        end(c),
+    )
 
 
 def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
-    again = find_restarts, only(returns, go_back, stages.choose_pace, minimum(c))
-    opened = stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past
+    again = find_restarts, only(returns, go_back, stages.choose_bdf, minimum(c))
+    opened = stages.count_anew, stages.open_step, *sampling(c), stages.extend_bdf_history
     return (
         *opened,
-        stages.choose_pace,
+        stages.choose_bdf,
         minimum(c),
         when(c.restarts, *again),
         stages.find_motion,
@@ -102,13 +110,13 @@ def minimum(c) -> tuple:
     """Targets, then Newton's method. The first trial is where the bodies are, and where prescribed ones shall be."""
     loads = when(c.forces.wrenches.n, stages.load_wrenches)
     quiet = when(c.step.has_quasi_static, stages.come_to_rest)
-    drags = when(c.drags.n, aim_drags)
-    flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, drags, stages.fall
-    aims = stages.aim, when(c.holds.n, find_aims), when(c.kinematic.n, prescribe_bodies)
+    drags = when(c.drags.n, drag_velocities)
+    flight = quiet, stages.fly_free, when(c.signals.n, stages.follow_end), loads, drags, stages.fall
+    aims = stages.aim, when(c.holds.n, find_targets), when(c.kinematic.n, prescribe_bodies)
     running = newton.is_running
-    first = only(running, trial(c, begins=True), halvings(c), settlement(c))
-    iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
-    held = when(c.kinematic.n, direction.linearise, _derivatives(c), keep_pulls)
+    first = only(running, trial(c, begins=True), halvings(c), acceptance(c))
+    iterations = repeat(_direction(c), trial(c), halvings(c), acceptance(c), where=running, wanted=running)
+    held = when(c.kinematic.n, direction.linearise, _derivatives(c), store_hold_forces)
     return flight, aims, newton.begin_search, first, iterations, newton.end_search, held
 
 
@@ -142,7 +150,7 @@ def trial(c, begins: bool = False) -> tuple:
         return way, there, newton.find_energies
     arcs = repeat(way, newton.search_contacts, newton.cut_way, there, at_most=MOST_ARCS, wanted=newton.is_cut)
     held = when(begins and c.has_friction, newton.stick_contacts)
-    return arcs, held, newton.stop_crowded, newton.find_energies, newton.add_contact_energy
+    return arcs, held, newton.stop_overflowing, newton.find_energies, newton.add_contact_energy
 
 
 def halvings(c) -> Repeat:
@@ -150,7 +158,7 @@ def halvings(c) -> Repeat:
     return repeat(newton.shorten, trial(c), where=newton.is_unfit, wanted=newton.is_unfit)
 
 
-def settlement(c) -> tuple:
+def acceptance(c) -> tuple:
     """Take the point. Where hard limits still give, their forces are raised, and the search goes on."""
     raised = when(c.potential.laws.n, only(newton.has_arrived, newton.raise_forces))
     return newton.accept_step, raised, when(c.kinematic.n, let_arrive), newton.count_iteration

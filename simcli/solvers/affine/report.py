@@ -276,7 +276,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     potential = c.tables.arena.zero()
     for i in range(f.n):
         v = f.v.load(w, i)
-        kinetic = kinetic + _kept_energy(c, w, i, v * v * c.step.mass.load(w, i) * 0.5)
+        kinetic = kinetic + _kinetic_energy(c, w, i, v * v * c.step.mass.load(w, i) * 0.5)
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k
@@ -285,7 +285,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     return sum_of(c.spins, kinetic, c, w), potential, sum_of(c.stores, c.potential.elastic.load(w, 0), c, w)
 
 
-def _kept_energy(c, w, i, energy):
+def _kinetic_energy(c, w, i, energy):
     """[J] of coordinate i; none of quasi-static bodies: their velocity is gone when a step begins (inside kernels)."""
     return energy * c.step.keeps.load(w, i // AFFINE_DOFS) if c.step.has_quasi_static else energy
 

@@ -49,11 +49,11 @@ def count_anew(c: ti.template(), w: ti.i32):
     c.step.allowed.store(w, 0, zero)
     c.step.failed.store(w, 0, zero)
     c.step.size.store(w, 0, zero)
-    _forget_crowds(c, w)
+    _clear_overflow(c, w)
 
 
 @needs.touching
-def _forget_crowds(c, w):
+def _clear_overflow(c, w):
     c.barrier.crowded.store(w, 0, c.tables.arena.zero())
 
 
@@ -109,7 +109,7 @@ def measure_lengths(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def weigh_past(c: ti.template(), w: ti.i32):
+def extend_bdf_history(c: ti.template(), w: ti.i32):
     """The second step of bdf2 knows one before.
 
     Reads:  c.step.age
@@ -121,8 +121,8 @@ def weigh_past(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def choose_pace(c: ti.template(), w: ti.i32):
-    """The pace of each body, of bdf1 or of bdf2, by its weight of the step before.
+def choose_bdf(c: ti.template(), w: ti.i32):
+    """Coefficients of bdf1 or bdf2 for each body, by its weight of the step before.
 
     Reads:  c.step.weight
     Writes: c.step.{alpha, lead}
@@ -149,7 +149,7 @@ def choose_trial(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def fly(c: ti.template(), w: ti.i32):
+def fly_free(c: ti.template(), w: ti.i32):
     """The past x_h, and the target of a free flight without forces, x_h + v_h / alpha.
 
     Reads:  c.potential.rows.v, c.step.{start, alpha, weight, lead, x_before, v_before}
@@ -283,10 +283,10 @@ def account(c: ti.template(), w: ti.i32):
         force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // AFFINE_DOFS))
         supplied = supplied + force * (c.potential.rows.x.load(w, i) - z.start.load(w, i))
         z.force_before.store(w, i, z.force.load(w, i))
-    supplied = sum_of(c.gives, supplied, c, w)
+    supplied = sum_of(c.supplied, supplied, c, w)
     dissipated, driven = work_of_step(c.potential, w, z.weight)
     dissipated, supplied = _with_drags(c, w, dissipated, supplied)
-    c.forces.account.dissipate(w, sum_of(c.takes, dissipated, c, w))
+    c.forces.account.dissipate(w, sum_of(c.dissipated, dissipated, c, w))
     c.forces.account.supply(w, driven + supplied)
 
 
@@ -298,18 +298,18 @@ def _with_drags(c, w, dissipated, supplied):
     return dissipated + dragged, supplied + blown
 
 
-def gives(c) -> tuple:
-    """What puts work in, besides forces and energies."""
+def supplied(c) -> tuple:
+    """Stages that find work supplied, besides that of forces and energies."""
     return *when(c.holds.n, work_of_holds), *when(c.kinematic.n, follow_kinematic)
 
 
-def takes(c) -> tuple:
-    """What dissipates besides energies."""
-    return *when(c.step.has_quasi_static, _taken_by_rest), *when(c.has_friction, _taken_by_friction)
+def dissipated(c) -> tuple:
+    """Stages that find work dissipated, besides that of energies."""
+    return *when(c.step.has_quasi_static, _dissipated_at_rest), *when(c.has_friction, _dissipated_by_friction)
 
 
 @ti.func
-def _taken_by_rest(c: ti.template(), w: ti.i32):
+def _dissipated_at_rest(c: ti.template(), w: ti.i32):
     z = c.step
     dissipated = c.tables.arena.zero()
     for i in range(c.potential.n):
@@ -318,7 +318,7 @@ def _taken_by_rest(c: ti.template(), w: ti.i32):
     return dissipated
 
 
-def _taken_by_friction(c, w):
+def _dissipated_by_friction(c, w):
     return select(c.health.load(w, 0) == 0.0, c.barrier.dissipated.load(w, 0), c.tables.arena.zero())
 
 

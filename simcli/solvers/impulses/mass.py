@@ -40,7 +40,7 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     for e in range(y.n_mass):
         at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
-    firm_up(c, w, h)
+    augment_mass(c, w, h)
     _weigh_laws(c, w, h)
 
 
@@ -68,8 +68,8 @@ def _weigh_laws(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Give what may lack mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
+def augment_mass(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Add K J^T J of rows that hold exactly to masses that may be 0, and K J^T of their right-hand side. Solutions stay.
 
         prescribed dofs: their own row, K: as much mass again, or 1 without any; in natural coordinates only without any
         thin bodies: their rigidity, K of what the weights add
@@ -90,7 +90,7 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
         p.mass.store(w, at, p.mass.load(w, at) + more)
         asked = (end_speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
         y.load.store(w, i, y.load.load(w, i) + more * asked)
-    _firm_up_bodies(c, w)
+    _augment_bodies(c, w)
 
 
 def _mass_of_lock(c, w, d, mass):
@@ -102,7 +102,7 @@ def _mass_of_lock(c, w, d, mass):
 
 @needs.excess
 @ti.func
-def _firm_up_bodies(c: ti.template(), w: ti.i32):
+def _augment_bodies(c: ti.template(), w: ti.i32):
     """Thin bodies, and those that lack inertia."""
     y = c.bound.system
     t = c.tables
@@ -114,15 +114,15 @@ def _firm_up_bodies(c: ti.template(), w: ti.i32):
     for n in range(y.rows.n_rigid):
         a = y.rows.vector_d.at(2 * n)
         b = y.rows.vector_d.at(2 * n + 1)
-        _firm_up_row(c, w, y.rows.first_rigid + n, ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b)))
+        _augment_row(c, w, y.rows.first_rigid + n, ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b)))
     for n in range(c.bound.impulses.n_firm):
         r = c.bound.impulses.firm_row.at(n)
         holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
-        _firm_up_row(c, w, r, select(holds, 1.0 / (zero + y.scale.load(w, r)), zero))
+        _augment_row(c, w, r, select(holds, 1.0 / (zero + y.scale.load(w, r)), zero))
 
 
 @ti.func
-def _firm_up_row(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+def _augment_row(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
     size = gain * 1.0
     push_row(c, w, r, size * c.bound.system.load.load(w, c.bound.system.n_dofs + r))
     _add_square(c, w, r, size)

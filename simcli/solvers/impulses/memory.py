@@ -290,7 +290,7 @@ def _take_start(c, w):
     if c.by_impulses:
         _take_start_of_impulses(c, w)
     elif c.is_natural:
-        _take_start_of_answer(c, w)
+        _take_start_of_solution(c, w)
     elif c.stages > 1:
         copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
     else:
@@ -304,7 +304,7 @@ def _take_start_of_impulses(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _take_start_of_answer(c: ti.template(), w: ti.i32):
+def _take_start_of_solution(c: ti.template(), w: ti.i32):
     for n in range(c.bound.system.n_dofs):
         c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.begun.load(w, n))
 

@@ -15,7 +15,7 @@ from simcli.kernels.device.stage_lists import only, repeat, when, within
 from simcli.solvers.impulses.contact_rhs import bound_spins
 from simcli.solvers.impulses.law_rows import bound_balls
 from simcli.solvers.impulses.rows import begin_again, state_residual
-from simcli.solvers.impulses.solution import scale_shared, share_load, take_answer
+from simcli.solvers.impulses.solution import scale_shared, share_load, unpack_solution
 from simcli.solvers.impulses.stages import (
     begin_correcting,
     begin_solving,
@@ -54,7 +54,7 @@ def solving(c) -> tuple:
         c: core of the run.
     """
     turn = (turn_first,) if c.turns else ()
-    return (begin_solving, state, *turn, *searching(c), note_residual, *sharing(c), take_answer)
+    return (begin_solving, state, *turn, *searching(c), note_residual, *sharing(c), unpack_solution)
 
 
 def correcting(c) -> tuple:
@@ -72,7 +72,7 @@ def correcting(c) -> tuple:
         note_residual,
         note_missed,
         *sharing(c),
-        take_answer,
+        unpack_solution,
     )
 
 

@@ -35,7 +35,7 @@ from simcli.solvers.rows.active_set import acceleration_of_law, find_reference_v
 
 
 @ti.func
-def take_answer(c: ti.template(), w: ti.i32):
+def unpack_solution(c: ti.template(), w: ti.i32):
     """Accelerations, forces of rows, efforts and pieces of laws, from impulses and velocities.
 
     Reads:  p

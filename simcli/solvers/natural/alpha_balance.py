@@ -54,8 +54,8 @@ def measure_prescribed(c: ti.template(), w: ti.i32):
 
 @needs.prescribed_rows
 @ti.func
-def ask_for_prescribed_rates(c: ti.template(), w: ti.i32):
-    """Velocities that motions prescribe, in the projection that ends the step.
+def prescribed_rate_rhs(c: ti.template(), w: ti.i32):
+    """Right-hand side of velocities that motions prescribe, in the projection that ends the step.
 
     Reads:  c.motions
     Writes: c.steps.load of these rows
@@ -93,8 +93,8 @@ def keep_prescribed_accelerations(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def ask_for_balance(c: ti.template(), w: ti.i32):
-    """What F + G^T lambda - M a and the rows lack at the end of the step, in worlds that lack some.
+def balance_rhs(c: ti.template(), w: ti.i32):
+    """Right-hand side of a Newton step: residuals of F + G^T lambda - M a and of the rows where the step ends.
 
     At the begin of a step forces alone may lack something, by a jump.
 
@@ -123,10 +123,10 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     for r in range(f.n_rows):
         asked = select(not_converged, -f.residual.load(w, r) / span, zero) * ti.cast(begins == 0, c.tables.arena.device.real)
         c.steps.load.store(w, f.n + r, asked)
-        _ask_for_change(c, w, r, begins)
+        _change_rhs(c, w, r, begins)
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
-    _ask_for_jumps(c, w, not_converged, begins)
+    _jump_rhs(c, w, not_converged, begins)
 
 
 @ti.func
@@ -162,7 +162,7 @@ def _lag(c, w):
 
 @needs.prescribed_rows
 @ti.func
-def _ask_for_jumps(c: ti.template(), w: ti.i32, not_converged: ti.template(), begins: ti.i32):
+def _jump_rhs(c: ti.template(), w: ti.i32, not_converged: ti.template(), begins: ti.i32):
     """Where a step begins rows of prescribed motions change their accelerations as these do."""
     if begins != 0:
         for m in range(c.bound.system.n_prescribed_rows):
@@ -173,7 +173,7 @@ def _ask_for_jumps(c: ti.template(), w: ti.i32, not_converged: ti.template(), be
 
 @needs.prescribed_coordinates
 @ti.func
-def _ask_for_change(c: ti.template(), w: ti.i32, r: ti.i32, begins: ti.i32):
+def _change_rhs(c: ti.template(), w: ti.i32, r: ti.i32, begins: ti.i32):
     if begins != 0:
         c.steps.load.store(w, c.steps.rows.n + r, -_change_of_row(c, w, r))
 

@@ -18,7 +18,7 @@ from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.kernels.rows.quadratic import IDLE, bend_gradients, extend, find_rates
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
-from simcli.solvers.natural.forces import bias_of, pull_coordinates, response_now
+from simcli.solvers.natural.forces import bias_of, load_coordinates, response_now
 from simcli.solvers.natural.frame_forces import push_frames, stiffen_frames
 
 
@@ -33,7 +33,7 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
     p = c.pushes
     zero = c.tables.arena.zero()
     bend_gradients(f, f.next_x, w)
-    pull_coordinates(c, w, f.next_x)
+    load_coordinates(c, w, f.next_x)
     push_frames(c, w)
     find_rates(f, w)
     _extend_rates(c, w)

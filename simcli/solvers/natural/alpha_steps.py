@@ -27,16 +27,16 @@ from simcli.kernels.rows.quadratic import bend_gradients, extend, give_state
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.natural.alpha_balance import (
-    ask_for_prescribed_rates,
     begin_prescribed,
     keep_prescribed_accelerations,
     measure_prescribed,
+    prescribed_rate_rhs,
 )
 from simcli.solvers.natural.alpha_work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import move_to_place
-from simcli.solvers.natural.saddle import ask_for_velocities, measure_next, regularize_rows, spread_softness
+from simcli.solvers.natural.saddle import measure_next, regularize_rows, spread_softness, velocity_rhs
 
 
 @ti.func
@@ -205,15 +205,15 @@ def begin_projection(c: ti.template(), w: ti.i32):
     spread_softness(c, w)
     bend_gradients(c.steps.rows, c.steps.rows.next_x, w)
     idle_coordinates(c, w)
-    ask_for_velocities(c, w)
-    ask_for_prescribed_rates(c, w)
-    _ask_for_rotors(c, w)
+    velocity_rhs(c, w)
+    prescribed_rate_rhs(c, w)
+    _rotor_rhs(c, w)
 
 
 @needs.rotors
 @needs.prescribed_coordinates
 @ti.func
-def _ask_for_rotors(c: ti.template(), w: ti.i32):
+def _rotor_rhs(c: ti.template(), w: ti.i32):
     """Rotors keep their pace where prescribed coordinates gain a velocity that no acceleration of the step has: a jump.
 
     Reads:  c.alpha.{v, w, next_w}, c.steps.rows
@@ -235,7 +235,7 @@ def _ask_for_rotors(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def ask_for_excess(c: ti.template(), w: ti.i32):
+def excess_rhs(c: ti.template(), w: ti.i32):
     """Take what the weights have too much out of the projection of velocities: W dv' = D dv + G^T mu.
 
     Without that its impulses would not be those of the inertia: an error of order one.

@@ -21,7 +21,7 @@ from simcli.solvers.natural.frame_forces import add_frame_power, idle_frames
 
 
 @ti.func
-def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
+def load_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
     """Gravity and wrenches at extended coordinates x.
 
     Reads:  c.forces.{wrench_force, wrench_torque}
@@ -92,21 +92,21 @@ def _unstress(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def demand_paces(c: ti.template(), w: ti.i32):
-    """What coordinates with armature are owed in the projection of velocities, see projection.py.
+def rotor_rate_rhs(c: ti.template(), w: ti.i32):
+    """Right-hand side of coordinates with armature in the projection of velocities, see projection.py.
 
     Reads:  c.bound.{pace, owes}, c.steps.rows.rate
     Writes: c.steps.load of soft rows, c.bound.owes
     """
     for k in range(c.pushes.n):
         c.steps.load.store(w, c.steps.rows.n + c.pushes.row.at(k), c.tables.arena.zero())
-        _demand_pace(c, w, k)
+        _rotor_rate_rhs(c, w, k)
     c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
 @needs.rotors
 @ti.func
-def _demand_pace(c: ti.template(), w: ti.i32, k: ti.i32):
+def _rotor_rate_rhs(c: ti.template(), w: ti.i32, k: ti.i32):
     f = c.steps.rows
     if c.pushes.law.at(k) >= 0:
         pace = c.bound.pace.load(w, c.pushes.law.at(k))
@@ -116,8 +116,8 @@ def _demand_pace(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @needs.rotors
 @ti.func
-def note_coordinate_paces(c: ti.template(), w: ti.i32):
-    """As `note_paces` of projection.py, while gradients and rates are those of the start of the step.
+def store_coordinate_rotor_rates(c: ti.template(), w: ti.i32):
+    """As `store_rotor_rates` of projection.py, while gradients and rates are those of the start of the step.
 
     Reads:  c.steps.{acceleration, rows.gradient, rows.rate}, c.bound.system.laws.shift
     Writes: c.steps.force, c.bound.{pace, owes}

@@ -22,7 +22,7 @@ from simcli.solvers.base.integrators import H
 
 
 @ti.func
-def meet_contacts(c: ti.template(), w: ti.i32):
+def select_contact_worlds(c: ti.template(), w: ti.i32):
     """Take a step of impulses in the worlds that have contacts; where laws stop something, in all.
 
     Writes: c.bound.{velocity_jump, parts}
@@ -76,7 +76,7 @@ def note_smooth(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def keep_answer(c: ti.template(), w: ti.i32):
+def save_solution(c: ti.template(), w: ti.i32):
     """Keep what a step has found.
 
     Reads:  c.bound.{velocity_jump, system}, c.state.qd
@@ -118,8 +118,8 @@ def shows_step(c, w):
 
 
 @ti.func
-def recall_answer(c: ti.template(), w: ti.i32):
-    """Put back what `keep_answer` has kept, and the accelerations that frames show.
+def restore_solution(c: ti.template(), w: ti.i32):
+    """Put back what `save_solution` has kept, and the accelerations that frames show.
 
     Reads:  c.bound.{answer, of_laws, jumped}
     Writes: c.bound.{velocity_jump, system.{acceleration, force, effort, laws}}, c.state.qdd
@@ -132,12 +132,12 @@ def recall_answer(c: ti.template(), w: ti.i32):
         y.effort.store(w, n, kept.load(w, y.n + n))
     for r in range(y.n_rows):
         y.force.store(w, r, kept.load(w, y.n_dofs + r))
-    _recall_laws(c, w)
+    _restore_laws(c, w)
 
 
 @needs.laws_that_jump
 @ti.func
-def _recall_laws(c: ti.template(), w: ti.i32):
+def _restore_laws(c: ti.template(), w: ti.i32):
     laws = c.bound.system.laws
     kept = c.bound.of_laws
     c.bound.velocity_jump.store(w, 0, c.bound.jumped.load(w, 0))

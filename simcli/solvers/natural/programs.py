@@ -19,14 +19,14 @@ from simcli.kernels.device.stage_lists import only, only_blocks, repeat, repeat_
 from simcli.solvers.base.clock import prescribe_end, prescribe_frame, prescribe_start
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
-from simcli.solvers.natural.alpha_balance import ask_for_balance, is_off_balance
+from simcli.solvers.natural.alpha_balance import balance_rhs, is_off_balance
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.alpha_steps import (
-    ask_for_excess,
     begin_alpha,
     begin_projection,
     begin_recurrences,
     end_alpha,
+    excess_rhs,
     move_alpha,
     move_alpha_to_place,
     needs_matrix,
@@ -36,11 +36,11 @@ from simcli.solvers.natural.alpha_steps import (
 from simcli.solvers.natural.alpha_work import begin_holds, end_holds
 from simcli.solvers.natural.forces import add_work
 from simcli.solvers.natural.impulse_steps import (
-    keep_answer,
-    meet_contacts,
     note_smooth,
     part_contacts,
-    recall_answer,
+    restore_solution,
+    save_solution,
+    select_contact_worlds,
     shows_step,
 )
 from simcli.solvers.natural.kinematic_bodies import begin_kinematic, move_kinematic_bodies
@@ -49,48 +49,48 @@ from simcli.solvers.natural.projection import (
     end_projection,
     go_to_end,
     join_forces,
-    note_paces,
     note_projection,
     split_forces,
     state_projection,
+    store_rotor_rates,
     take_projection,
 )
 from simcli.solvers.natural.quadratic import (
-    ask_for_accelerations,
-    ask_for_place,
-    ask_for_rows,
+    acceleration_rhs,
     begin_midpoint,
     end_midpoint,
     enter_steps,
     move_to_place,
+    position_rhs,
+    row_rhs,
     rows_not_converged,
     take_accelerations,
 )
 from simcli.solvers.natural.saddle import (
-    carry_excess,
+    add_excess,
     factorize_rows,
     filter_solution,
-    give_excess,
-    owe_excess,
-    return_excess,
+    keep_excess,
+    missed_excess,
     solve_saddle,
+    velocity_excess_rhs,
 )
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
+    end_row_forces,
     end_velocities,
     fill_matrix,
     is_taken_again,
     load_midpoint,
     load_second_half,
-    pull_vectors,
     push_midpoint,
     regularize_step,
     shift_instant_multipliers,
     state_system,
 )
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, sampling, set_aside
-from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.corrections import correct, correction_rhs
 from simcli.solvers.rows.memory import REFINEMENTS
 from simcli.solvers.rows.motion_work import leave_kinematic, work_of_step
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
@@ -125,15 +125,29 @@ def frame_of_natural(c) -> tuple:
     shows = reactions(c)
     prescribes = (prescribe_frame,) if c.prescribed.n else rows_of_motions(c, *signals(c))  # before the projection
     projected = (*prescribes, *kinematic(c, begin_kinematic), *projection(c))
-    evaluated = (place_links, *sampling(c), *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)
+    evaluated = (
+        place_links,
+        *sampling(c),
+        *signals(c),
+        *contacts(c, select_contact_worlds),
+        *_evaluation(c, is_frame=True),
+        *shows,
+    )
     recurrences = when(c.integrator == "generalized_alpha", begin_recurrences)
     instant = (set_registers(node=0, instant=1), *projected)
     start, end = (*instant, *evaluated, *recurrences, set_aside), (set_aside, *instant, *evaluated)
     if c.looks_back:
-        end = (set_aside, set_registers(node=c.stages, instant=1), keep_answer, *projected, note_projection, *last_step(c))
+        end = (
+            set_aside,
+            set_registers(node=c.stages, instant=1),
+            save_solution,
+            *projected,
+            note_projection,
+            *last_step(c),
+        )
     elif c.looks_at_jumps:
         last = only(shows_step, set_registers(node=c.stages), *last_step(c), set_registers(node=0), *signals(c))
-        end = (set_aside, keep_answer, *instant, note_projection, *evaluated, last)
+        end = (set_aside, save_solution, *instant, note_projection, *evaluated, last)
     if not c.is_quadratic:
         return only_blocks(is_later, go_on_from_aside), *frame(c, step_of_poses(c), start, end)
     step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
@@ -145,20 +159,20 @@ def last_step(c) -> tuple:
     shows = reactions(c)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows))
     begun = (look_back, *signals(c), *measured, split_forces, *shows, look_ahead)
-    return recall_answer, *begun, *measured, go_to_end, *later_reactions(c), join_forces
+    return restore_solution, *begun, *measured, go_to_end, *later_reactions(c), join_forces
 
 
 def step_of_polynomials(c) -> tuple:
     """A step of zhong06 whose rows are polynomials and whose forces are smooth."""
     mixed = (factorize_rows,) if c.pushes.is_mixed else ()
-    correction = (ask_for_rows, *FILTERED, take_accelerations)
+    correction = (row_rhs, *FILTERED, take_accelerations)
     corrections = repeat(*correction, at_most=c.steps.corrections, where=rows_not_converged, wanted=rows_not_converged)
     return (
         *signals(c),
         begin_midpoint,
         factorize_rows,
         solve_saddle,
-        ask_for_accelerations,
+        acceleration_rhs,
         *mixed,
         *FILTERED,
         take_accelerations,
@@ -181,7 +195,7 @@ def step_of_alpha(c) -> tuple:
             *bodies,
             evaluate_forces,
             stiffen_rows,
-            ask_for_balance,
+            balance_rhs,
             only(is_off_balance, factorize_rows, *FILTERED, take_jump),
             *works,
             *begun,
@@ -189,8 +203,8 @@ def step_of_alpha(c) -> tuple:
         )
     matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
     better = only(is_off_balance, matrix, *FILTERED, take_balance)
-    rounds = repeat(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=is_off_balance)
-    refined = repeat_blocks(ask_for_excess, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
+    rounds = repeat(evaluate_forces, balance_rhs, better, at_most=c.steps.corrections, wanted=is_off_balance)
+    refined = repeat_blocks(excess_rhs, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *kinematic(c, begin_kinematic))
     return (
@@ -209,7 +223,7 @@ def step_of_alpha(c) -> tuple:
 
 def placements(move) -> tuple:
     """Stages that place the coordinates where corrections have not brought them, by a matrix each."""
-    placement = (ask_for_place, factorize_rows, *FILTERED, move)
+    placement = (position_rhs, factorize_rows, *FILTERED, move)
     return (repeat(*placement, at_most=MAX_PLACEMENTS, where=rows_not_converged, wanted=rows_not_converged),)
 
 
@@ -225,15 +239,15 @@ def step_of_poses(c) -> tuple:
         place_links,
         *sampling(c),
         *signals(c),
-        *contacts(c, meet_contacts),
+        *contacts(c, select_contact_worlds),
         *_evaluation(c),
     )
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), ask_for_correction)
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), correction_rhs)
     corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged)
     locks = (follow_motions, *kinematic(c, leave_kinematic)) if c.motions.n_locks else ()
-    rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
+    rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
     return (
         *found,
@@ -244,7 +258,7 @@ def step_of_poses(c) -> tuple:
         corrections,
         *((keep_impulses,) if c.by_impulses else ()),
         *rotors,
-        pull_vectors,
+        end_row_forces,
         *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),
         end_velocities,
         *locks,
@@ -254,7 +268,7 @@ def step_of_poses(c) -> tuple:
 def projection(c) -> tuple:
     """Velocities projected on the rows, with the least kinetic energy; the matrix serves accelerations, too."""
     soft = (*_measurement(c), regularize_step) if c.bound.system.n_rows else ()
-    excess = (return_excess,) if c.has_excess else ()
+    excess = (velocity_excess_rhs,) if c.has_excess else ()
     further = repeat_blocks(shift_multipliers, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
     return (
         place_links,
@@ -299,18 +313,18 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
 def _with_active_set(c, is_frame: bool) -> tuple:
     """Solutions for the pieces of all laws, until none changes; for a frame also until bodies without inertia are right."""
     y = c.bound.system
-    carries, gives, owes = ((carry_excess,), (give_excess,), (owe_excess,)) if c.has_excess else ((), (), ())
-    tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *carries, solve_system, keep_solution]
+    kept, added, missed = ((keep_excess,), (add_excess,), (missed_excess,)) if c.has_excess else ((), (), ())
+    tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *kept, solve_system, keep_solution]
     for k in range(1, y.solutions):
         last = k == y.solutions - 1
         tries += [
             set_registers(solution=k),
             shift_multipliers,
-            *gives,
+            *added,
             solve_system,
             finish_solutions if last else keep_solution,
         ]
-    tries = (set_registers(solution=0), *tries, *owes)
+    tries = (set_registers(solution=0), *tries, *missed)
     if not y.laws.n and not (c.has_excess and is_frame):
         return set_registers(choice=0), find_active_set, *tries
     tries = only(set_changes, *tries)

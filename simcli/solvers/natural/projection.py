@@ -43,7 +43,7 @@ def weigh_rotors(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def note_paces(c: ti.template(), w: ti.i32):
+def store_rotor_rates(c: ti.template(), w: ti.i32):
     """At the end of a step: x_m', and the forces of laws without armature, for the second half of the step.
 
     Reads:  c.bound.system.{acceleration, laws}, c.state.qd of the start
@@ -220,7 +220,7 @@ def split_forces(c: ti.template(), w: ti.i32):
 @needs.armature
 @ti.func
 def _turn_rotors(c: ti.template(), w: ti.i32, smooth: ti.template()):
-    """Take what turned rotors in the first half of a smooth step off the forces there: `note_paces` has none of it."""
+    """Take what turned rotors in the first half of a smooth step off the forces: `store_rotor_rates` has none of it."""
     y = c.bound.system
     h = c.constants.load(w, H)
     for n in range(y.laws.n):

@@ -23,13 +23,13 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.natural.forces import (
     add_work,
     idle_coordinates,
-    note_coordinate_paces,
-    pull_coordinates,
+    load_coordinates,
     regularize_coordinates,
     response_now,
+    store_coordinate_rotor_rates,
 )
 from simcli.solvers.natural.memory import KEPT_FORCE
-from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, regularize_rows
+from simcli.solvers.natural.saddle import add_row_forces, measure_next, regularize_rows, velocity_rhs
 
 
 @ti.func
@@ -45,7 +45,7 @@ def enter_steps(c: ti.template(), w: ti.i32):
     start_gradients(f, w)
     _worst = find_residuals(f, f.x, w)
     bend_gradients(f, f.x, w)
-    pull_coordinates(c, w, f.x)
+    load_coordinates(c, w, f.x)
 
 
 @ti.func
@@ -58,12 +58,12 @@ def begin_midpoint(c: ti.template(), w: ti.i32):
     extend(c.steps.rows, c.steps.rows.v, w, 0.0)
     regularize_rows(c, w)
     idle_coordinates(c, w)
-    ask_for_velocities(c, w)
+    velocity_rhs(c, w)
 
 
 @ti.func
-def ask_for_accelerations(c: ti.template(), w: ti.i32):
-    """Take the velocities v + dv, and ask for what accelerations lack that go on as in the two steps before.
+def acceleration_rhs(c: ti.template(), w: ti.i32):
+    """Take the velocities v + dv; right-hand side of what accelerations miss that are extrapolated from two steps.
 
         M a - G^T lambda = F,  phi = 0 where the step ends: phi/h + G (v + g a) + h/2 p^T H p = 0,  g = h/2,  p = v + g a
 
@@ -158,14 +158,14 @@ def rows_not_converged(c, w):
 
 
 @ti.func
-def ask_for_rows(c: ti.template(), w: ti.i32):
+def row_rhs(c: ti.template(), w: ti.i32):
     """A correction of the accelerations, in worlds whose rows lack something."""
     h = c.constants.load(w, H)
-    ask_for_residuals(c, w, -1.0 / (h * (h * 0.5)))
+    residual_rhs(c, w, -1.0 / (h * (h * 0.5)))
 
 
 @ti.func
-def ask_for_place(c: ti.template(), w: ti.i32):
+def position_rhs(c: ti.template(), w: ti.i32):
     """A move of the coordinates alone where a singular position keeps accelerations from it; the rows must be met.
 
     Writes: c.steps.{load, rows}
@@ -177,12 +177,12 @@ def ask_for_place(c: ti.template(), w: ti.i32):
         f.lent.store(w, r, soft)
     idle_coordinates(c, w)
     bend_gradients(f, f.next_x, w)
-    ask_for_residuals(c, w, -1.0)
+    residual_rhs(c, w, -1.0)
 
 
 @ti.func
-def ask_for_residuals(c: ti.template(), w: ti.i32, factor: ti.template()):
-    """What rows lack, by a factor, in worlds where they lack something.
+def residual_rhs(c: ti.template(), w: ti.i32, factor: ti.template()):
+    """Residuals of rows, by a factor, as right-hand side, in worlds where some are not 0.
 
     Reads:  c.steps.{worst, rows.residual}
     Writes: c.steps.load
@@ -218,7 +218,7 @@ def end_midpoint(c: ti.template(), w: ti.i32):
     """
     f = c.steps.rows
     h = c.constants.load(w, H)
-    note_coordinate_paces(c, w)
+    store_coordinate_rotor_rates(c, w)
     bend_gradients(f, f.next_x, w)
     copy(f.x, f.next_x, f.n + f.n_forms, w)
     for i in range(f.n):

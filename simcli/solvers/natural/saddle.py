@@ -12,7 +12,7 @@ from simcli.kernels.device.sparse_factors import get_unknown, put_unknown, subst
 from simcli.kernels.language import ti
 from simcli.kernels.rows.quadratic import bias, extend, find_rates, find_residuals
 from simcli.kernels.rows.saddle import factorize_saddle
-from simcli.solvers.natural.forces import demand_paces
+from simcli.solvers.natural.forces import rotor_rate_rhs
 from simcli.solvers.natural.stages import regularize
 
 
@@ -91,7 +91,7 @@ def filter_solution(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def ask_for_velocities(c: ti.template(), w: ti.i32):
+def velocity_rhs(c: ti.template(), w: ti.i32):
     """G dv = -G v with the least kinetic energy.
 
     Writes: c.steps.{load, rows.rate}
@@ -102,7 +102,7 @@ def ask_for_velocities(c: ti.template(), w: ti.i32):
         c.steps.load.store(w, i, c.tables.arena.zero())
     for r in range(f.n_rows):
         c.steps.load.store(w, f.n + r, -f.rate.load(w, r))
-    demand_paces(c, w)
+    rotor_rate_rhs(c, w)
 
 
 @ti.func
@@ -132,7 +132,7 @@ def measure_next(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def return_excess(c: ti.template(), w: ti.i32):
+def velocity_excess_rhs(c: ti.template(), w: ti.i32):
     """Right-hand side of a further solution of the projection: what the weights have too much.
 
     Reads:  c.bound.{system.acceleration, impulse}
@@ -145,7 +145,7 @@ def return_excess(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def carry_excess(c: ti.template(), w: ti.i32):
+def keep_excess(c: ti.template(), w: ti.i32):
     """Begin a try with D a of the one before, while that refines accelerations; later tries keep it.
 
     The number of tries that refine is fixed, so that no world sees how far another one is.
@@ -167,7 +167,7 @@ def carry_excess(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def give_excess(c: ti.template(), w: ti.i32):
+def add_excess(c: ti.template(), w: ti.i32):
     """Put D a of the last solution on the right-hand side, for solution 1 or 2 of a try.
 
     Reads:  c.{bound.system.acceleration, now}
@@ -185,8 +185,8 @@ def give_excess(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def owe_excess(c: ti.template(), w: ti.i32):
-    """What the right-hand side lacks of D a after `extrapolate`: D a - (3 d1 - 2 d2).
+def missed_excess(c: ti.template(), w: ti.i32):
+    """What `extrapolate` missed of D a on the right-hand side: D a - (3 d1 - 2 d2).
 
     Reads and writes: c.bound.excess
     """

@@ -223,7 +223,7 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def pull_vectors(c: ti.template(), w: ti.i32):
+def end_row_forces(c: ti.template(), w: ti.i32):
     """Forces of the rows along the coordinates where the step ends, where the rows have just been measured.
 
     Reads:  c.{state, bound.system}

@@ -83,7 +83,7 @@ def needed_contacts(c, w):
     return c.bound.impulses.contacts.collider.contacts.needed.load(w, 0)
 
 
-def is_crowded(c, w):
+def contacts_overflow(c, w):
     """Mask of the worlds of which the last step has found more contacts than there is room for."""
     return needed_contacts(c, w) > 1.0 * number(c.contacts, "capacity")
 
@@ -101,7 +101,7 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
     Writes: c.contacts.summary
     """
     r = c.contacts
-    residual, allowed = lack_of_step(c, w)
+    residual, allowed = residual_of_step(c, w)
     not_converged = alive & ~(residual <= allowed) & ~(residual <= r.allowed.load(w, 0))
     before = r.summary.load(w, _UNSOLVED)
     is_first = not_converged & (before == 0.0)
@@ -114,7 +114,7 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
     r.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, r.summary.load(w, FIRST_RESIDUAL)))
 
 
-def lack_of_step(c, w):
+def residual_of_step(c, w):
     """[m/s, rad/s], by how much the last step misses its equations, and how much that may be.
 
     Steps that solve for impulses measure it. Elsewhere it is the way that rigid rows were still off before their last
@@ -268,7 +268,7 @@ def worst_event(worst: Unsolved) -> Event:
     return Event(worst.step, worst.time, worst.world, "SC668", 0, -1, -1, worst.residual, text)
 
 
-def crowded_text(needed: int, capacity: int) -> str:
+def overflow_text(needed: int, capacity: int) -> str:
     """Why a world with too many contacts has ended."""
     return f"{needed} contacts, but there is room for {capacity}: write contact: {{capacity: {2 * needed}}}"
 

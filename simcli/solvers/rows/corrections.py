@@ -42,8 +42,8 @@ def shift_multiplier(y: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
-def ask_for_correction(c: ti.template(), w: ti.i32):
-    """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
+def correction_rhs(c: ti.template(), w: ti.i32):
+    """Right-hand side of a correction: violations of the rows. Worlds without any are left exactly as they are.
 
     Steps of one evaluation are corrected where they end: rows are asked for -phi / h g of acceleration. The others project
     positions, asked for -phi, then with `rates` set velocities, asked for -J qd and the speed of a lock.
@@ -64,7 +64,7 @@ def ask_for_correction(c: ti.template(), w: ti.i32):
     for n in range(y.n_dofs):
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
-    _ask_for_excess(c, w, factor)
+    _excess_rhs(c, w, factor)
     load_turns(c, w, factor != 0.0)
 
 
@@ -75,7 +75,7 @@ def _span_of_correction(c, w):
 
 @needs.excess
 @ti.func
-def _ask_for_excess(c: ti.template(), w: ti.i32, factor: ti.template()):
+def _excess_rhs(c: ti.template(), w: ti.i32, factor: ti.template()):
     for n in range(c.bound.system.n_dofs):
         c.bound.system.load.store(w, n, select(factor == 0.0, c.tables.arena.zero(), c.bound.excess.load(w, n)))
 
@@ -97,12 +97,12 @@ def find_violations(c: ti.template(), w: ti.i32, k: ti.i32):
                 violation = y.rows.rate.load(w, r)
             violation = select(zero + y.compliance.load(w, r) > 0.0, zero, violation)
         y.load.store(w, y.n_dofs + r, violation)
-    _find_lacks_of_laws(c, w, k)
+    _find_violations_of_laws(c, w, k)
 
 
 @needs.corrected_laws
 @ti.func
-def _find_lacks_of_laws(c: ti.template(), w: ti.i32, k: ti.i32):
+def _find_violations_of_laws(c: ti.template(), w: ti.i32, k: ti.i32):
     y = c.bound.system
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)

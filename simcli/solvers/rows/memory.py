@@ -26,7 +26,7 @@ from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import ALL_STAGES, H, add_accelerations, book_efforts
 from simcli.solvers.rows.motions import follow_motions
-from simcli.solvers.rows.repeat import settle_speeds
+from simcli.solvers.rows.repeat import set_locked_speeds
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
 SAME_RATE = {"float64": 1e-12, "float32": 1e-5}  # relative difference of two rates of a motion that is rounding
@@ -211,7 +211,7 @@ def advance_constrained(c: ti.template(), w: ti.i32):
     s = c.state
     book_efforts(c, w, h, h)
     add_accelerations(c, w, h)
-    settle_speeds(c, w)
+    set_locked_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
     follow_motions(c, w)

@@ -233,7 +233,7 @@ def give_rates_back(c: ti.template(), w: ti.i32):
 
 @needs.laws
 @ti.func
-def settle_speeds(c: ti.template(), w: ti.i32):
+def set_locked_speeds(c: ti.template(), w: ti.i32):
     """Give locked dofs their velocities exactly, after qd + h qdd.
 
     Reads:  c.bound.system.laws
@@ -260,7 +260,7 @@ def advance_again(c: ti.template(), w: ti.i32):
     go_back_in_account(c, w)
     c.forces.account.book_power(w, h)
     add_accelerations(c, w, h)
-    settle_speeds(c, w)
+    set_locked_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
 

@@ -20,7 +20,7 @@ from simcli.solvers.rows.active_set import law_power, update_active_set
 from simcli.solvers.rows.corrections import correct_laws, is_rigid, shift_multiplier
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.motions import follow_motions, keep_turns
-from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, settle_speeds
+from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, set_locked_speeds
 
 
 @ti.func
@@ -161,7 +161,7 @@ def account(c: ti.template(), w: ti.i32):
 @ti.func
 def finish_prescribed(c: ti.template(), w: ti.i32):
     """Locked and prescribed coordinates, as they are where a step ends."""
-    settle_speeds(c, w)
+    set_locked_speeds(c, w)
     follow_motions(c, w)
 
 

@@ -9,11 +9,11 @@ from simcli.model.snapshot import Event
 from simcli.model.tables.model import Model
 from simcli.solvers.affine.barrier import (
     begin_affine,
+    deviation_event,
     end_caught,
     find_affine_cause,
     find_overlapping,
     judge_affine,
-    tell_deviation,
 )
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.affine.report import close_affine, finding_affine, open_affine, report_affine_drives, report_frame
@@ -55,7 +55,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
 
 def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     """What is said at the start."""
-    return warn_of_decay(model, options, plan) + tell_deviation(model, options)
+    return warn_of_decay(model, options, plan) + deviation_event(model, options)
 
 
 ENGINE = Engine(

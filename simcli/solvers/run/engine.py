@@ -28,7 +28,7 @@ from simcli.solvers.base.world_ends import (
     judge_speed,
     worse_of,
 )
-from simcli.solvers.output.contact_report import is_crowded, needed_contacts, note_step
+from simcli.solvers.output.contact_report import contacts_overflow, needed_contacts, note_step
 from simcli.solvers.output.energy_balance import energies, find_power, note_energies, open_account, write_energies
 from simcli.solvers.output.frame_stages import (
     set_aside,
@@ -116,7 +116,7 @@ def ends(c) -> tuple[End, ...]:
     return (
         *when(alpha, End(NOT_CONVERGED, _is_lost)),
         *when(c.is_natural and c.constrained, End(TURNS_FAR, _turns_far)),
-        *when(c.touches, End(CROWDED, is_crowded, needed_contacts)),
+        *when(c.touches, End(CROWDED, contacts_overflow, needed_contacts)),
         *when(c.guard.n, End(LOOP_LOST, is_lost)),
     )
 

@@ -30,7 +30,7 @@ from simcli.solvers.run.loop_bounds import TURNS, refusals
 from simcli.solvers.run.own_phases import OwnPhases, change_columns, columns_with, has_own_columns
 from simcli.solvers.run.rollout import rollout
 from simcli.solvers.run.solver import CALL_SECONDS
-from simcli.solvers.run.world_events import lacks_of
+from simcli.solvers.run.world_events import start_failures
 
 _MOST_FRAMES = 4096  # of a call
 
@@ -238,7 +238,7 @@ class Stepwise:
         s.crossings.told[worlds] = 0
         with self._beginnings.put(worlds, model and self.solver.formed(model)) as (blocks, starts):
             self._launch(1, 0, s.n_steps, self._nothing, True, True, blocks, starts)
-        events, ended = self._known_lacks(chosen) if model is None else lacks_of(s, model, worlds)
+        events, ended = self._known_start_failures(chosen) if model is None else start_failures(s, model, worlds)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
         self._forget(self._host_copy.is_whole)
@@ -257,8 +257,8 @@ class Stepwise:
             self.stepper.end(ended)
             self.stepper.core.accumulators.forget(list(ended))
 
-    def _known_lacks(self, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
-        """As `lacks_of`, of worlds by their numbers that begin where the scene does."""
+    def _known_start_failures(self, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
+        """As `start_failures`, of worlds by their numbers that begin where the scene does."""
         events, ended = self._at_start
         if len(worlds) == len(self.began):
             return events, ended

@@ -22,7 +22,7 @@ from simcli.model.tables.model import Model
 from simcli.model.tables.start_tables import Beginning
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import FARTHEST_TURN
-from simcli.solvers.output.contact_report import crowded_text
+from simcli.solvers.output.contact_report import overflow_text
 from simcli.spec.base.channel_names import split_name
 
 ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
@@ -62,7 +62,7 @@ def start_events(model: Model) -> list[Event]:
     ]
 
 
-def lacks_of(solver, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
+def start_failures(solver, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
     """Events of where worlds were put, and status of those that cannot begin there, by world.
 
     Args:
@@ -147,7 +147,7 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, c
         room: contacts that there is room for.
     """
     if status == Status.CROWDED:
-        body, joint, value, text = _NOTHING, _NOTHING, float(cause), crowded_text(cause, room)
+        body, joint, value, text = _NOTHING, _NOTHING, float(cause), overflow_text(cause, room)
     elif status == Status.STOPPED:
         body, joint = subject_of(model, plan.measures.stop)
         value, text = float(status), f"run.stop_when was met by {plan.measures.stop}"

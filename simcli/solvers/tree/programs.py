@@ -40,7 +40,7 @@ from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
-from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
+from simcli.solvers.rows.corrections import correct, correction_rhs, forget_rates, have_rates, leave_rates
 from simcli.solvers.rows.memory import advance_constrained
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.rows.repeat import (
@@ -148,7 +148,7 @@ def step_of_first_order(c) -> tuple:
     if not c.bound.system.n_rows:
         return *steps, *ends_of(c)
     filtered = when(c.looks_back, filter_correction, solve_system, filter_forces)  # which frames show
-    correction = (*_measurement(c, prescribe_rows_to_end), ask_for_correction, solve_system, correct, *filtered)
+    correction = (*_measurement(c, prescribe_rows_to_end), correction_rhs, solve_system, correct, *filtered)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=not_converged)
     return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
 
@@ -181,7 +181,7 @@ def step_of_nodes(c) -> tuple:
         nodes += [set_registers(node=node), found, finds, move, keeps]
     if not c.constrained:
         return tuple(nodes)
-    correction = (ask_for_correction, solve_system, correct)
+    correction = (correction_rhs, solve_system, correct)
     filtered = when(c.notes_rates, filter_correction, solve_system, filter_rates)  # which frames show
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction, *filtered)
     both = (*_measurement(c, prescribe_rows), positions, velocities, count_correction)
