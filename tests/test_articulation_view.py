@@ -5,15 +5,20 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.forests import choose_worlds
 from support.pinocchio_model import pinocchio_trees
 from support.robots import apart, crew, members, place, robots, shaken
+from support.scenes import scene
 
 import simcli as package
 from simcli import rotations as rot
+from simcli.model import build
 from simcli.model.assemble import assemble
+from simcli.model.joints.edit import with_column
 from simcli.model.joints.state import State
 from simcli.model.tables.model import JointKind
+from simcli.spec import resolve
 
 ArticulationView = package.ArticulationView
 
@@ -329,3 +334,33 @@ def test_a_world_is_the_same_alone(device):
     ArticulationView(one, "*/robot").eval_fk(alone, mask[3:4])
     for column in fields(State):
         assert np.array_equal(getattr(alone, column.name)[0], getattr(state, column.name)[3])
+
+
+TWO_TURNS = """
+bodies: {nut: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+joints:
+  j: {type: d6, parent: world, child: nut, axes: {linear: [[0.6, 0.8, 0]], angular: [[0, 1, 0], [0, 0, 1]]}}
+solver: {type: generalized, dt: 1e-3}
+run: {duration: 1}
+"""
+
+
+@pytest.mark.parametrize(("q", "slides"), [([0.3, 7.0, 0.4], 1), ([-0.2, -20.0, 0.4], 1), ([7.0, 0.4], 0)])
+def test_a_pitch_is_along_the_first_turn_alone(device, q, slides):
+    """Slides before it are told from its advance, at any angle to it; a second turn advances nothing."""
+    text = TWO_TURNS if slides else TWO_TURNS.replace("[[0.6, 0.8, 0]]", "[]")
+    pitch, model = 0.05, build(resolve(scene(text)))
+    model = with_column(model, "joints.pitch", np.array([[pitch]]))
+    turns = [Rotation.from_rotvec(angle * axis) for axis, angle in zip(np.eye(3)[1:], q[slides:], strict=True)]
+    place = pitch * q[slides] * np.array((0.0, 1.0, 0.0)) + (q[0] * np.array((0.6, 0.8, 0.0)) if slides else 0.0)
+    state, qd = State.of(model), np.array([0.7, -0.5, 0.2])[-len(q) :]
+    state.joint_q[:], state.joint_qd[:] = q, qd
+    package.eval_fk(model, state)
+    assert state.body_q[0, 0, :3] == pytest.approx(place, rel=0, abs=ROUNDING)
+    assert rot.quat_to_matrix(state.body_q[0, 0, 3:]) == pytest.approx((turns[0] * turns[1]).as_matrix(), abs=ROUNDING)
+    drift = pitch * qd[slides] * np.array((0.0, 1.0, 0.0)) + (qd[0] * np.array((0.6, 0.8, 0.0)) if slides else 0.0)
+    assert state.body_qd[0, 0, :3] == pytest.approx(drift, rel=0, abs=ROUNDING)
+    state.joint_q[:] = state.joint_qd[:] = FILLED
+    package.eval_ik(model, state)
+    assert state.joint_q[0] == pytest.approx(q, rel=0, abs=PROJECTED)
+    assert state.joint_qd[0] == pytest.approx(qd, rel=0, abs=PROJECTED)

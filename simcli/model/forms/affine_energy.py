@@ -204,9 +204,12 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
         )
         first, end = anchor_pairs.row_start[p : p + 2]
         chosen = [r for r in range(first, end) if table.is_hard[r] and table.dof[r] < 0]
-        rows = [anchor_pair_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen]
-        if None in rows:
-            raise ValueError(f"joint `{model.joints.name[j]}` has an equation that is no polynomial of second degree")
+        rows = []
+        for r in chosen:
+            row = anchor_pair_row(found.forms, table, r, minus(x_b, x_a), ends)
+            if row is None:
+                raise ValueError(f"joint `{model.joints.name[j]}` has an equation that is no polynomial of second degree")
+            rows.append(row)
         _add_joint(found, j, rows)
 
 

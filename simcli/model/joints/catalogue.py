@@ -210,9 +210,10 @@ def _read_by(name: str) -> tuple[str, ...]:
     return tuple(key for key in _OF_MOTION if name in joint_types.ONLY[key])
 
 
-def _entry(name: str, kind: JointKind, *columns) -> JointEntry:
+def _entry(name: str, kind: JointKind, *columns: Callable) -> JointEntry:
     """The entry of a type, which holds the coordinates and reads the keys that its name has."""
-    return JointEntry(kind, joint_types.COORDINATES_OF[name], *columns, reads=_read_by(name))
+    motion, translation, rotation = columns
+    return JointEntry(kind, joint_types.COORDINATES_OF[name], motion, translation, rotation, _read_by(name))
 
 
 BASE_TYPES: dict[str, tuple] = {
