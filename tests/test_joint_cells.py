@@ -328,10 +328,13 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A folder with the package and two more joint types."""
+    """A folder with the package and five more joint types."""
     folder = tmp_path_factory.mktemp("house")
     copy = folder / "simcli"
-    shutil.copytree(Path(simcli.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    original = Path(simcli.__file__).parent
+    shutil.copytree(original, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if (project := original.parent / "pyproject.toml").is_file():  # of a package that is not installed, for its version
+        shutil.copy(project, folder)
     for name, additions in LINES.items():
         text = (copy / name).read_text(encoding="utf-8")
         for there, added in additions:
