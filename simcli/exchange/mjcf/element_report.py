@@ -219,10 +219,7 @@ def report_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> N
         if fate == "dropped":
             report.dropped(element.tag, name, where[0], why, where[1], why in (*NOTED_REASONS, _UNUSED) or watches)
             continue
-        if fate == "changed":
-            report.changed(element.tag, name, where[0], why, where[1])
-        else:
-            report.carried(element.tag, name, *where)
+        report.kept(element.tag, name, where[0], why, where[1])
         owner = next((one.tag for one in reversed(above) if one.tag != "include"), "")
         for key, reason in lost_attributes(element, owner):
             report.dropped(f"{element.tag}@{key}", name, where[0], reason, where[1], reason in NOTED_REASONS or watches)

@@ -12,7 +12,6 @@ from simcli.exchange.sdf.source import TRUE, SdfSource
 from simcli.exchange.sdf.surfaces import read_surface
 from simcli.exchange.source.layers import ALL_BITS
 from simcli.exchange.source.mechanism import (
-    PLANE_LOOK,
     GivenNames,
     SourceFrame,
     SourceLink,
@@ -20,8 +19,8 @@ from simcli.exchange.source.mechanism import (
     hex_colour,
     in_outer_axes,
 )
-from simcli.exchange.source.meshes import LostMeshError
 from simcli.exchange.source.xml_reader import XmlElement
+from simcli.exchange.source.xml_source import HULL, put_scale
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables.model import ShapeKind
@@ -114,9 +113,8 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
     elif (inertial := element.child("inertial")) is not None:
         source.lose("inertial", link.name, inertial, "a static model does not move", is_note=True)
     names = GivenNames(())
-    for kind in ("collision", "visual"):
-        for one in element.all(kind):
-            _read_shape(source, one, link, names)
+    for one in (*element.all("collision"), *element.all("visual")):
+        _read_shape(source, one, link, names)
     if source.truth(element, "kinematic", False):
         source.lose("kinematic", link.name, element.child("kinematic"), "it is moved by a plugin, which scenes do not have")
     if not source.truth(element, "gravity", True) and not is_static:
@@ -168,8 +166,7 @@ def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: S
 def _placed_form(source: SdfSource, element: XmlElement, link: SourceLink) -> tuple[dict, SourceFrame]:
     """The geometry of a collision as a scene writes it, and its frame in the link."""
     frame, named = source.pose(element)
-    geometry = source.part(element, "geometry")
-    form = next(iter(geometry.children), None) if geometry is not None else None
+    form = source.form_of(element)
     words, why = (None, "has no geometry") if form is None else _form(source, form, link, True)
     if words is None or named:
         why = why or f"its pose is in the frame `{named}`"
@@ -178,60 +175,28 @@ def _placed_form(source: SdfSource, element: XmlElement, link: SourceLink) -> tu
 
 
 def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
-    kind, collides = element.tag, element.tag == "collision"
-    label = f"{link.name}/{element.get('name') or kind}"
+    name, collides = element.get("name") or element.tag, element.tag == "collision"
     frame, named = source.pose(element)
-    geometry = source.part(element, "geometry")
-    form = next(iter(geometry.children), None) if geometry is not None else None
+    form, words = source.form_of(element), None
     if named:
-        source.lose(kind, label, element, f"its pose is in the frame `{named}`: write it in its link")
-        return
-    if form is None or form.tag == "empty":
-        source.lose(kind, label, element, "has no geometry")
-        return
-    words, why = _form(source, form, link, collides)
+        why = f"its pose is in the frame `{named}`: write it in its link"
+    elif form is None or form.tag == "empty":
+        why = "has no geometry"
+    else:
+        words, why = _form(source, form, link, collides)
     if words is None:
-        source.lose(kind, label, element, why)
+        source.lose(element.tag, f"{link.name}/{name}", element, why)
         return
     colour, opacity = _colour(source, element)
     material, change, mask = read_surface(source, element) if collides else ("", "", ALL_BITS)
-    twin = None if collides else next((one for one in link.shapes if _is_twin(one, words, frame)), None)
-    if twin is not None:  # what is seen is what collides
-        twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
-        source.report_element(kind, label, element)
-        return
-    if words["type"] == "plane" and not collides:
-        source.lose(kind, label, element, PLANE_LOOK)
-        return
     words |= {"material": material} if material else {}
-    link.shapes.append(
-        SourceShape(
-            names.give(element.get("name") or kind),
-            words,
-            frame,
-            collides,
-            element.line,
-            colour,
-            opacity,
-            home=link.name,
-            mask=mask,
-        )
-    )
-    hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
-    source.report_element(kind, label, element, "; ".join(filter(None, (hull, change))))
-
-
-def _is_twin(one: SourceShape, words: dict, frame: SourceFrame) -> bool:
-    """Whether a shape collides, has no colour of another visual yet, and has a form at a place."""
-    if not one.collides or one.seen_as:
-        return False
-    form = {key: value for key, value in one.words.items() if key != "material"}
-    return form == words and np.array_equal(one.frame.xyz, frame.xyz) and one.frame.words == frame.words
+    hull = HULL if collides and words["type"] == "mesh" else ""
+    shape = SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name, mask=mask)
+    source.place_shape(link, shape, element, names, "; ".join(filter(None, (hull, change))))
 
 
 def _form(source: SdfSource, form: XmlElement, link: SourceLink, collides: bool) -> tuple[dict | None, str]:
     """A geometry as a scene writes it; None with the reason why there is none."""
-    source.known.add(id(form))
     if form.tag in _FORMS:
         words: dict = {"type": form.tag}
         for key, count in _FORMS[form.tag]:
@@ -255,14 +220,10 @@ def _mesh(source: SdfSource, form: XmlElement, collides: bool) -> tuple[dict | N
     if form.child("submesh") is not None:
         return None, "mesh: scenes take whole meshes, not a submesh"
     uri = source.part(form, "uri")
-    try:
-        words = {"type": "mesh", "file": source.meshes.take(uri.text if uri is not None else "", collides)}
-    except LostMeshError as error:
-        return None, f"mesh: {error}"
-    scale = source.vector(form, "scale", (1.0, 1.0, 1.0))
-    if set(scale) != {1.0}:
-        words["scale"] = scale[0] if len(set(scale)) == 1 else list(scale)
-    return words, ""
+    words, why = source.mesh(uri.text if uri is not None else "", collides)
+    if words is not None:
+        put_scale(words, source.vector(form, "scale", (1.0, 1.0, 1.0)))
+    return words, why
 
 
 def _colour(source: SdfSource, element: XmlElement) -> tuple[str, float]:

@@ -12,7 +12,7 @@ from simcli.errors import FileError
 from simcli.exchange.sdf.frame_graph import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
 from simcli.exchange.sdf.joints import close_loops, lose_led_starts, read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
-from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, Includes, SdfSource
+from simcli.exchange.sdf.source import NAMED_FRAMES, WHY_UNREAD, Includes, SdfSource
 from simcli.exchange.source.import_report import ImportReport
 from simcli.exchange.source.mechanism import (
     MODEL_LAYER,
@@ -24,60 +24,20 @@ from simcli.exchange.source.mechanism import (
     words_of_renaming,
 )
 from simcli.exchange.source.meshes import MeshFiles
-from simcli.exchange.source.xml_reader import XmlElement, plain_number
+from simcli.exchange.source.xml_reader import XmlElement
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _TURNED = 1e-12  # sine of half an angle [rad] up to which a frame is turned by rounding
 _GRAVITY = [0.0, 0.0, -9.8]  # [m/s^2], of a world that writes none
 _VERSION = re.compile(r"(\d+)\.(\d+)\Z")
-# Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
-_UNREAD = {
-    "plugin": "a program of the simulator",
-    "sensor": "sensors are not carried",
-    "light": "scenes have no lights",
-    "physics": "numbers of another solver",
-    "scene": "says how a simulator draws",
-    "gui": "says how a simulator draws",
-    "actor": "scenes have no actors",
-    "surface": "contact numbers of another solver",
-    "velocity_decay": "damps what the format does not say how",
-    "enable_wind": "scenes have no wind field",
-    "must_be_base_link": "is about a program",
-    "allow_auto_disable": "is about a program",
-    "audio_source": "scenes have no sound",
-    "audio_sink": "scenes have no sound",
-    "battery": "scenes have no batteries",
-    "script": "a script of another renderer",
-    "ambient": "shapes have one colour: that of `diffuse`",
-    "size": "planes have no end",
-    "magnetic_field": "scenes have no such field",
-    "atmosphere": "scenes have no such field",
-    "wind": "scenes have no wind field",
-    "contact": "contact numbers of another solver",
-}
-# Elements that say with 0 or false what holds without them.
-_AT_ZERO = (
-    "enable_wind",
-    "self_collide",
-    "initial_position",
-    "use_parent_model_frame",
-    "velocity_decay",
-    "fdir1",
-    "slip",
-    "slip1",
-    "slip2",
-    "kinematic",
-    "fluid_added_mass",
-    "wind",
-)
 
 
 class _Sdf:
     """One file as it is read."""
 
-    def __init__(self, source: SdfSource, root: XmlElement):
-        self.source, self.root = source, root
+    def __init__(self, source: SdfSource):
+        self.source, self.root = source, source.root
         self.frames = FrameGraph(source.path)
         # With the names of their models, whether these are static, and the group of shapes that do not touch each other.
         self.links: list[tuple[XmlElement, str, bool, str]] = []
@@ -88,7 +48,6 @@ class _Sdf:
 
     def read(self) -> None:
         source, mechanism = self.source, self.source.mechanism
-        source.known.add(id(self.root))
         world = source.part(self.root, "world")
         models = list((world or self.root).all("model"))
         if not models:
@@ -117,7 +76,7 @@ class _Sdf:
             loop = f"closes a loop at `{joint.child}`" if "loop" in joint.words else ""
             source.report_element("joint", name, element, "; ".join(filter(None, (change, loop))))
         self.root.get("version")
-        self._tell_unread(self.root, mechanism.name)
+        source.tell_unread(self.root, mechanism.name)
 
     def _gravity(self, world: XmlElement | None) -> None:
         """Gravity, which stands in `physics` up to version 1.5, or the one that the format has where none is written."""
@@ -128,7 +87,7 @@ class _Sdf:
             source.report_element("gravity", "", gravity)
         for one in (part for physics in ([] if world is None else world.all("physics")) for part in physics.children):
             if id(one) not in source.known:
-                source.lose(one.tag, "physics", one, _UNREAD["physics"], is_note=True)
+                source.lose(one.tag, "physics", one, WHY_UNREAD["physics"], is_note=True)
         for physics in [] if world is None else world.all("physics"):
             physics.mark_reported()
 
@@ -188,10 +147,7 @@ class _Sdf:
         return name if name == WORLD_FRAME else full_name(scope, name)
 
     def _frame(self, element: XmlElement, scope: str, within: str, attached: str) -> None:
-        name = element.get("name")
-        if not name:
-            raise FileError(f"{self.source.at(element)}: a <{element.tag}> without a name")
-        full, (pose, named) = full_name(scope, name), self.source.pose(element)
+        full, (pose, named) = full_name(scope, self.source.named(element)), self.source.pose(element)
         if (
             self.source.version < NAMED_FRAMES
             and full in self.frames.frames
@@ -273,33 +229,6 @@ class _Sdf:
             change = words_of_renaming(frame.element.get("name"), label)
             self.source.report_element("frame", name, frame.element, change)
 
-    def _tell_unread(self, element: XmlElement, owner: str = "", within: bool = False) -> None:
-        """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""
-        within = within or element.tag in NOTED_TAGS
-        self.source.report.lost_attributes(element, owner, within)
-        for one in element.children:
-            if id(one) in self.source.known:
-                self._tell_unread(one, one.get("name") or owner, within)
-            elif one.tag in _AT_ZERO and _is_zero(one):
-                one.mark_reported()
-                self.source.report.carried(one.tag, one.get("name") or owner, one.line, one.file)
-            else:
-                is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)
-                unread = "only the first one is read" if is_second else "not of the format, or not read here"
-                why = _UNREAD.get(one.tag, unread)
-                self.source.report.dropped(
-                    one.tag, one.get("name") or owner, one.line, why, one.file, is_note=within or one.tag in NOTED_TAGS
-                )
-
-
-def _is_zero(element: XmlElement) -> bool:
-    """Whether an element says 0 or false, itself or in all that stands in it."""
-    words = [word for one in element.below() if not one.children for word in one.text.split()]
-    try:
-        return bool(words) and not any(word != "false" and plain_number(word) for word in words)
-    except ValueError:
-        return False
-
 
 def read_sdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:
     """The mechanism of an SDF file.
@@ -318,5 +247,5 @@ def read_sdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRepo
         raise FileError(f"{path}:{root.line}: version `{root.get('version')[:60]}` of SDF; 1.x is read")
     Includes(path, meshes).put(root, root.get("version", "1.6"), (path.resolve(),))
     mechanism = SourceModel(path.stem)
-    _Sdf(SdfSource(path, (1, int(version[2])), meshes, report, mechanism), root).read()
+    _Sdf(SdfSource(path, root, meshes, report, mechanism, (1, int(version[2])))).read()
     return mechanism

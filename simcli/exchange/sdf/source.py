@@ -2,7 +2,6 @@
 
 import math
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import FileError
 from simcli.exchange.source.import_report import ImportReport
-from simcli.exchange.source.mechanism import GivenNames, SourceFrame, SourceModel, quaternion_words
+from simcli.exchange.source.mechanism import SourceFrame, SourceModel, quaternion_words
 from simcli.exchange.source.meshes import LostMeshError, MeshFiles
-from simcli.exchange.source.xml_reader import XmlElement, finite_numbers, read_xml, refuse_macros
+from simcli.exchange.source.xml_reader import XmlElement, plain_number, read_xml, refuse_macros
+from simcli.exchange.source.xml_source import XmlSource
 
 TRUE, _FALSE = ("1", "true"), ("0", "false")
 # Elements without which nothing moves otherwise, with all that stands in them.
@@ -37,56 +37,83 @@ NOTED_TAGS = frozenset(
         "frame",
     )
 )
+# Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
+WHY_UNREAD = {
+    "plugin": "a program of the simulator",
+    "sensor": "sensors are not carried",
+    "light": "scenes have no lights",
+    "physics": "numbers of another solver",
+    "scene": "says how a simulator draws",
+    "gui": "says how a simulator draws",
+    "actor": "scenes have no actors",
+    "surface": "contact numbers of another solver",
+    "velocity_decay": "damps what the format does not say how",
+    "enable_wind": "scenes have no wind field",
+    "must_be_base_link": "is about a program",
+    "allow_auto_disable": "is about a program",
+    "audio_source": "scenes have no sound",
+    "audio_sink": "scenes have no sound",
+    "battery": "scenes have no batteries",
+    "script": "a script of another renderer",
+    "ambient": "shapes have one colour: that of `diffuse`",
+    "size": "planes have no end",
+    "magnetic_field": "scenes have no such field",
+    "atmosphere": "scenes have no such field",
+    "wind": "scenes have no wind field",
+    "contact": "contact numbers of another solver",
+}
+# Elements that say with 0 or false what holds without them.
+_AT_ZERO = (
+    "enable_wind",
+    "self_collide",
+    "initial_position",
+    "use_parent_model_frame",
+    "velocity_decay",
+    "fdir1",
+    "slip",
+    "slip1",
+    "slip2",
+    "kinematic",
+    "fluid_added_mass",
+    "wind",
+)
 NAMED_FRAMES = (1, 7)  # the version from which poses and axes name frames, and names are unique within a model
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
-@dataclass
-class SdfSource:
+class SdfSource(XmlSource):
     """One file.
 
-    Attributes:
-        path: of the file.  version: of the format, as (1, 6).
-        meshes: takes meshes.  report: receives a line for each element.
+    Args:
+        path: of the file, for messages.
+        root: its root, `sdf`.
+        meshes: takes the meshes that it names.
+        report: receives a line for each element.
         mechanism: that is made.
-        known: elements that were looked at, by identity.
-        links, joints: names of the scene, by names of the file with those of the models around them.
+        version: of the format, as (1, 6).
+
+    Attributes:
         changes: name of a joint to its element and what was changed.
     """
 
-    path: Path
-    version: tuple[int, int]
-    meshes: MeshFiles
-    report: ImportReport
-    mechanism: SourceModel
-    known: set[int] = field(default_factory=set)
-    links: GivenNames = field(default_factory=GivenNames)
-    joints: GivenNames = field(default_factory=lambda: GivenNames(()))
-    changes: dict[str, tuple[XmlElement, str]] = field(default_factory=dict)
+    noted = NOTED_TAGS
 
-    def at(self, element: XmlElement) -> str:
-        """Place of an element, for messages."""
-        return f"{self.path.parent / element.file if element.file else self.path}:{element.line}"
-
-    def part(self, element: XmlElement | None, *tags: str) -> XmlElement | None:
-        """The element at the end of a way of first children; None if there is none."""
-        for tag in tags:
-            element = element.child(tag) if element is not None else None
-            if element is not None:
-                self.known.add(id(element))
-        return element
+    def __init__(
+        self,
+        path: Path,
+        root: XmlElement,
+        meshes: MeshFiles,
+        report: ImportReport,
+        mechanism: SourceModel,
+        version: tuple[int, int],
+    ):
+        super().__init__(path, root, meshes, report, mechanism)
+        self.version = version
+        self.changes: dict[str, tuple[XmlElement, str]] = {}
 
     def numbers(self, element: XmlElement, count: int) -> tuple[float, ...]:
-        """The numbers that stand in an element.
-
-        Raises:
-            FileError: they are not so many finite ones.
-        """
-        found = finite_numbers(element.text, count)
-        if found is None:
-            words = f"{count} numbers" if count > 1 else "a number"
-            raise FileError(f"{self.at(element)}: <{element.tag}> is `{element.text[:60]}`, not {words}")
-        return found
+        """The numbers that stand in an element, so many finite ones."""
+        return self.read_numbers(element, f"<{element.tag}>", element.text, count)
 
     def number(self, element: XmlElement | None, *tags: str, default: float | None = None) -> float | None:
         """The number at the end of a way; a default where there is none."""
@@ -136,19 +163,25 @@ class SdfSource:
         angles = np.asarray(values[3:]) * (np.pi / 180.0 if found.get("degrees") in TRUE else 1.0)
         return SourceFrame(values[:3], {"rpy": angles.tolist()} if angles.any() else {}), named
 
-    def report_element(self, kind: str, name: str, element: XmlElement, change: str = "") -> None:
-        """An element is in the scene, as it was or changed; it counts as looked at."""
-        self.known.add(id(element))
-        if change:
-            self.report.changed(kind, name, element.line, change, element.file)
-        else:
-            self.report.carried(kind, name, element.line, element.file)
+    def drop_unread(self, element: XmlElement, owner: str, why: str, is_note: bool) -> None:
+        """An element that nothing has looked at is dropped, unless it says with 0 or false what holds without it."""
+        name = element.get("name") or owner
+        if element.tag in _AT_ZERO and _is_zero(element):
+            element.mark_reported()
+            self.report.kept(element.tag, name, element.line, file=element.file)
+            return
+        why = why or WHY_UNREAD.get(element.tag, "not of the format, or not read here")
+        is_note = is_note or element.tag in NOTED_TAGS
+        self.report.dropped(element.tag, name, element.line, why, element.file, is_note=is_note)
 
-    def lose(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
-        """An element, with all that stands in it, is not in the scene; `is_note` if nothing moves otherwise without it."""
-        element.mark_reported()
-        self.known.update(map(id, element.below()))
-        self.report.dropped(kind, name, element.line, why, element.file, is_note=is_note or kind in NOTED_TAGS)
+
+def _is_zero(element: XmlElement) -> bool:
+    """Whether an element says 0 or false, itself or in all that stands in it."""
+    words = [word for one in element.below() if not one.children for word in one.text.split()]
+    try:
+        return bool(words) and not any(word != "false" and plain_number(word) for word in words)
+    except ValueError:
+        return False
 
 
 _MOST = 1000  # models that are included

@@ -46,13 +46,9 @@ class ImportReport:
     source: str
     entries: list[ImportEntry] = field(default_factory=list)
 
-    def carried(self, kind: str, name: str, line: int, file: str = "") -> None:
-        """An element says in the scene what it said in the source."""
-        self.entries.append(ImportEntry("carried", kind, name, line, "", file))
-
-    def changed(self, kind: str, name: str, line: int, how: str, file: str = "") -> None:
-        """An element says it in another way."""
-        self.entries.append(ImportEntry("changed", kind, name, line, how, file))
+    def kept(self, kind: str, name: str, line: int, how: str = "", file: str = "") -> None:
+        """An element says in the scene what it said in the source; `how` if it says it in another way."""
+        self.entries.append(ImportEntry("changed" if how else "carried", kind, name, line, how, file))
 
     def dropped(self, kind: str, name: str, line: int, why: str, file: str = "", is_note: bool = False) -> None:
         """An element is lost."""
@@ -68,7 +64,7 @@ class ImportReport:
         """An element that was told already, or that nobody told, says it in another way, too."""
         at = next((k for k, entry in enumerate(self.entries) if (entry.kind, entry.name) == (kind, name)), None)
         if at is None:
-            self.changed(kind, name, line, how)
+            self.kept(kind, name, line, how)
         elif self.entries[at].fate != "dropped":
             why = "; ".join(filter(None, (self.entries[at].why, how)))
             self.entries[at] = replace(self.entries[at], fate="changed", why=why)

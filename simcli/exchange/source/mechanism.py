@@ -174,6 +174,12 @@ class SourceShape:
     group: str = ""
     mask: int = 0xFFFF
 
+    def is_seen_as(self, look: "SourceShape") -> bool:
+        """Whether it collides, has no colour of another visual yet, and has the form and the place of one."""
+        form = {key: value for key, value in self.words.items() if key != "material"}
+        is_same = form == look.words and np.array_equal(self.frame.xyz, look.frame.xyz)
+        return self.collides and not self.seen_as and is_same and self.frame.words == look.frame.words
+
 
 @dataclass
 class SourceLink:

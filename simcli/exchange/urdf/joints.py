@@ -20,22 +20,20 @@ NO_LIMIT = 1e9  # [m, rad, N, ...] a limit from here on says that there is none:
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 
 
-def read_urdf_joints(source: UrdfSource, mechanism: SourceModel) -> None:
+def read_urdf_joints(source: UrdfSource) -> None:
     """All joints.
 
     Args:
-        source: the file, whose links are read.
-        mechanism: gets the joints.
+        source: the file, whose links are read; its mechanism gets the joints.
     """
     for element in source.root.all("joint"):
-        _joint(source, element, mechanism)
+        _joint(source, element)
     for element in source.root.all("joint"):
-        _mimic(source, element, mechanism)
+        _mimic(source, element)
 
 
-def _joint(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> None:
-    source.known.add(id(element))
-    before, kind = source.given(element), element.get("type")
+def _joint(source: UrdfSource, element: XmlElement) -> None:
+    mechanism, before, kind = source.mechanism, source.named(element), element.get("type")
     if before in source.joints.of:
         raise FileError(f"{source.at(element)}: a second joint `{before}`")
     if kind not in _TYPES:
@@ -57,7 +55,7 @@ def _joint(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> N
             raise FileError(f"{source.at(element)}: the axis of joint `{before}` is zero")
     elif axis is not None:
         axis.mark_reported()
-        source.report.changed("axis", name, axis.line, f"means nothing for a {kind} joint")
+        source.report_element("axis", name, axis, f"means nothing for a {kind} joint")
     _limit(source, element, kind, joint)
     _dynamics(source, element, kind, joint)
     mechanism.joints[name] = joint
@@ -68,10 +66,10 @@ def _limit(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJoin
     limit = source.part(element, "limit")
     if limit is None:
         if kind in ("revolute", "prismatic"):
-            source.report.changed("limit", joint.name, element.line, "is missing: the joint has no limits")
+            source.report_element("limit", joint.name, element, "is missing: the joint has no limits")
         return
     if kind not in ("revolute", "prismatic", "continuous"):
-        source.drop("limit", joint.name, limit, f"means nothing for a {kind} joint", is_note=True)
+        source.lose("limit", joint.name, limit, f"means nothing for a {kind} joint", is_note=True)
         return
     changes = []
     lower, upper = source.bound(limit, "lower"), source.bound(limit, "upper")
@@ -98,7 +96,7 @@ def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJ
     numbers = {key: source.number(dynamics, key, 0.0) for key in ("damping", "friction")}
     if kind in ("fixed", "floating", "planar"):
         if any(numbers.values()):
-            source.drop("dynamics", joint.name, dynamics, f"means nothing for a {kind} joint", is_note=kind == "fixed")
+            source.lose("dynamics", joint.name, dynamics, f"means nothing for a {kind} joint", is_note=kind == "fixed")
         return
     wrong = [key for key, value in numbers.items() if value < 0.0]
     joint.words |= {key: value for key, value in numbers.items() if value > 0.0}
@@ -109,8 +107,8 @@ def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJ
     source.report_element("dynamics", joint.name, dynamics, "; ".join(words))
 
 
-def _mimic(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> None:
-    mimic = source.part(element, "mimic")
+def _mimic(source: UrdfSource, element: XmlElement) -> None:
+    mechanism, mimic = source.mechanism, source.part(element, "mimic")
     if mimic is None:
         return
     joint, leader = mechanism.joints[source.joints.of[element.get("name")]], mimic.get("joint")
@@ -120,12 +118,12 @@ def _mimic(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> N
     if name == joint.name:
         raise FileError(f"{source.at(mimic)}: joint `{joint.name}` mimics itself")
     if joint.type not in ("revolute", "prismatic") or mechanism.joints[name].type not in ("revolute", "prismatic"):
-        source.drop("mimic", joint.name, mimic, "joins joints that have not one coordinate each")
+        source.lose("mimic", joint.name, mimic, "joins joints that have not one coordinate each")
         return
     words = {"joint": name, "ratio": source.number(mimic, "multiplier", 1.0)}
     offset = source.number(mimic, "offset", 0.0)
     joint.words["mimic"] = words | ({"offset": offset} if offset else {})
-    source.report.carried("mimic", joint.name, mimic.line)
+    source.report_element("mimic", joint.name, mimic)
 
 
 def check_urdf_tree(path: Path, mechanism: SourceModel) -> None:

@@ -5,43 +5,39 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.exchange.source.mechanism import (
     GivenNames,
-    SourceFrame,
     SourceLink,
-    SourceModel,
     SourceShape,
     hex_colour,
     in_outer_axes,
     words_of_renaming,
 )
-from simcli.exchange.source.meshes import LostMeshError
 from simcli.exchange.source.xml_reader import XmlElement
+from simcli.exchange.source.xml_source import HULL, put_scale
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_urdf_links(source: UrdfSource, mechanism: SourceModel) -> None:
+def read_urdf_links(source: UrdfSource) -> None:
     """All links, and the materials that they name.
 
     Args:
-        source: the file.
-        mechanism: gets the links.
+        source: the file; its mechanism gets the links.
     """
     for element in source.root.all("material"):
         _material(source, element)
     _find_colours(source)
     for element in source.root.all("link"):
-        _link(source, element, mechanism)
+        _link(source, element)
 
 
 def _material(source: UrdfSource, element: XmlElement) -> None:
-    source.known.add(id(element))
     colour = source.part(element, "color")
     if colour is not None:
         source.colours[element.get("name")] = source.numbers(colour, "rgba", 4, (1.0, 1.0, 1.0, 1.0))
     source.materials.add(element.get("name"))
-    source.report.carried("material", element.get("name"), element.line)
+    source.report_element("material", element.get("name"), element)
 
 
 def _find_colours(source: UrdfSource) -> None:
@@ -53,9 +49,8 @@ def _find_colours(source: UrdfSource) -> None:
                 source.colours.setdefault(material.get("name"), source.numbers(colour, "rgba", 4, (1.0,) * 4))
 
 
-def _link(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> None:
-    source.known.add(id(element))
-    before = source.given(element)
+def _link(source: UrdfSource, element: XmlElement) -> None:
+    mechanism, before = source.mechanism, source.named(element)
     if before in source.links.of:
         raise FileError(f"{source.at(element)}: a second link `{before}`")
     if before == WORLD_NAME:
@@ -72,9 +67,8 @@ def _link(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> No
     if name == WORLD_NAME and link.mass is not None:
         source.report.withdraw(("inertial",), WORLD_NAME, "the world does not move", is_note=True)
     names = GivenNames(())
-    for kind in ("collision", "visual"):
-        for one in element.all(kind):
-            _shape(source, one, kind, link, names)
+    for one in (*element.all("collision"), *element.all("visual")):
+        _shape(source, one, link, names)
 
 
 def _inertial(source: UrdfSource, element: XmlElement, link: SourceLink) -> None:
@@ -93,31 +87,16 @@ def _inertial(source: UrdfSource, element: XmlElement, link: SourceLink) -> None
     source.report_element("inertial", link.name, element, "; ".join(changes))
 
 
-def _shape(source: UrdfSource, element: XmlElement, kind: str, link: SourceLink, names: GivenNames) -> None:
-    source.known.add(id(element))
-    frame, geometry = source.origin(element), source.part(element, "geometry")
-    form = next(iter(geometry.children), None) if geometry is not None else None
-    label = f"{link.name}/{element.get('name') or kind}"
-    if form is None:
-        source.drop(kind, label, element, "has no geometry")
-        return
-    source.known.add(id(form))
-    collides = kind == "collision"
-    words, why = _form(source, form, collides)
-    colour, opacity, lost = _colour(source, element)
+def _shape(source: UrdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
+    name, collides, frame = element.get("name") or element.tag, element.tag == "collision", source.origin(element)
+    form = source.form_of(element)
+    words, why = (None, "has no geometry") if form is None else _form(source, form, collides)
     if words is None:
-        source.drop(kind, label, element, why)
+        source.lose(element.tag, f"{link.name}/{name}", element, why)
         return
-    twin = None if collides else next(filter(lambda one: _is_same(one, words, frame), link.shapes), None)
-    if twin is not None:  # what is seen is what collides
-        twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
-        source.report_element(kind, label, element, lost)
-        return
-    name = names.give(element.get("name") or kind)
-    link.shapes.append(SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name))
-    if collides and words["type"] == "mesh":
-        lost = "collides as the convex hull of its mesh"
-    source.report_element(kind, label, element, lost)
+    colour, opacity, lost = _colour(source, element)
+    shape = SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name)
+    source.place_shape(link, shape, element, names, HULL if collides and words["type"] == "mesh" else lost)
 
 
 def _form(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
@@ -137,15 +116,10 @@ def _form(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | 
 
 
 def _mesh(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
-    name = form.get("filename")
-    try:
-        words = {"type": "mesh", "file": source.meshes.take(name, collides)}
-    except LostMeshError as error:
-        return None, f"mesh: {error}"
-    scale = source.numbers(form, "scale", 3, (1.0, 1.0, 1.0))
-    if set(scale) != {1.0}:
-        words["scale"] = scale[0] if len(set(scale)) == 1 else list(scale)
-    return words, ""
+    words, why = source.mesh(form.get("filename"), collides)
+    if words is not None:
+        put_scale(words, source.numbers(form, "scale", 3, (1.0, 1.0, 1.0)))
+    return words, why
 
 
 def _colour(source: UrdfSource, element: XmlElement) -> tuple[str, float, str]:
@@ -159,10 +133,3 @@ def _colour(source: UrdfSource, element: XmlElement) -> tuple[str, float, str]:
         is_known = name in source.materials or material.child("texture") is not None
         return "", 1.0, "" if is_known else f"its material `{name}` is defined nowhere: the shape has no colour"
     return hex_colour(rgba[:3]), min(max(rgba[3], 0.0), 1.0), ""
-
-
-def _is_same(shape: SourceShape, words: dict, frame: SourceFrame) -> bool:
-    """Whether a shape collides, has no colour of another visual yet, and is the same."""
-    if not shape.collides or shape.seen_as:
-        return False
-    return shape.words == words and np.array_equal(shape.frame.xyz, frame.xyz) and shape.frame.words == frame.words

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from simcli.errors import FileError
 from simcli.exchange.source.import_report import ImportReport
-from simcli.exchange.source.mechanism import GivenNames, SourceFrame, quaternion_words
+from simcli.exchange.source.mechanism import SourceFrame, SourceModel, quaternion_words
 from simcli.exchange.source.meshes import MeshFiles
-from simcli.exchange.source.xml_reader import XmlElement, finite_numbers
+from simcli.exchange.source.xml_reader import XmlElement
+from simcli.exchange.source.xml_source import XmlSource
 
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {
@@ -36,7 +37,7 @@ _NOTES = frozenset(
 )
 
 
-class UrdfSource:
+class UrdfSource(XmlSource):
     """One file as it is read.
 
     Args:
@@ -44,37 +45,19 @@ class UrdfSource:
         root: its root, `robot`.
         meshes: takes the meshes that it names.
         report: receives a line for each element.
+        mechanism: that is made.
 
     Attributes:
-        links, joints: names of the scene, by names of the file.
         colours: of materials, by name.
         materials: their names, of those without a colour too.
-        known: elements that were looked at, by identity.
     """
 
-    def __init__(self, path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport):
-        self.path, self.root, self.meshes, self.report = path, root, meshes, report
-        self.links, self.joints = GivenNames(), GivenNames(())
+    noted = _NOTES
+
+    def __init__(self, path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport, mechanism: SourceModel):
+        super().__init__(path, root, meshes, report, mechanism)
         self.colours: dict[str, tuple[float, ...]] = {}
         self.materials: set[str] = set()
-        self.known: set[int] = {id(root)}
-
-    def at(self, element: XmlElement) -> str:
-        """Place of an element, for messages."""
-        return f"{self.path}:{element.line}"
-
-    def given(self, element: XmlElement) -> str:
-        """The name of an element, which it has to have."""
-        if not element.get("name"):
-            raise FileError(f"{self.at(element)}: a <{element.tag}> without a name")
-        return element.get("name")
-
-    def part(self, element: XmlElement, tag: str) -> XmlElement | None:
-        """The first child of a tag, which counts as looked at."""
-        found = element.child(tag)
-        if found is not None:
-            self.known.add(id(found))
-        return found
 
     def origin(self, element: XmlElement) -> SourceFrame:
         """The pose that an element says."""
@@ -101,45 +84,14 @@ class UrdfSource:
         text = element.get(key)
         if not text.strip() and default is not None:
             return default
-        found = finite_numbers(text, count)
-        if found is None:
-            words = f"{count} numbers" if count > 1 else "a number"
-            raise FileError(f"{self.at(element)}: `{key}` of <{element.tag}> is `{text[:60]}`, not {words}")
-        return found
+        return self.read_numbers(element, f"`{key}` of <{element.tag}>", text, count)
 
     def number(self, element: XmlElement, key: str, default: float | None) -> float:
         """The number of an attribute; a default, if there is one, where there is none."""
-        if default is not None and not element.get(key).strip():
-            return default
-        return self.numbers(element, key, 1, None)[0]
+        return self.numbers(element, key, 1, None if default is None else (default,))[0]
 
-    def report_element(self, kind: str, name: str, element: XmlElement, change: str) -> None:
-        """An element is in the scene, as it was or changed."""
-        if change:
-            self.report.changed(kind, name, element.line, change)
-        else:
-            self.report.carried(kind, name, element.line)
-
-    def tell_unread(self, element: XmlElement, owner: str = "", is_note: bool = False) -> None:
-        """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""
-        self.report.lost_attributes(element, owner, is_note or element.tag in _NOTES)
-        for one in element.children:
-            if id(one) in self.known:
-                self.tell_unread(one, one.get("name") or owner, is_note or element.tag in _NOTES)
-            else:
-                tag = one.tag.rpartition(":")[2]
-                is_second = any(other.tag == one.tag and id(other) in self.known for other in element.children)
-                why = "only the first one is read" if is_second else _UNREAD.get(tag, "not of the format, or not here")
-                self.report.dropped(
-                    tag,
-                    one.get("name") or one.get("reference") or owner,
-                    one.line,
-                    why,
-                    is_note=is_note or not _NOTES.isdisjoint((element.tag, tag)),
-                )
-
-    def drop(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
-        """An element is lost with all that stands in it; `is_note` if nothing moves otherwise without it."""
-        element.mark_reported()
-        self.known.update(map(id, element.below()))
-        self.report.dropped(kind, name, element.line, why, is_note=is_note or kind in _NOTES)
+    def drop_unread(self, element: XmlElement, owner: str, why: str, is_note: bool) -> None:
+        """An element that nothing has looked at is dropped."""
+        tag, name = element.tag.rpartition(":")[2], element.get("name") or element.get("reference") or owner
+        why = why or _UNREAD.get(tag, "not of the format, or not here")
+        self.report.dropped(tag, name, element.line, why, is_note=is_note or tag in _NOTES)

@@ -28,10 +28,11 @@ def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     Raises:
         FileError: the file is no URDF, or contradicts itself; with the line.
     """
-    source, mechanism = UrdfSource(path, root, meshes, report), SourceModel(root.get("name") or path.stem)
+    mechanism = SourceModel(root.get("name") or path.stem)
+    source = UrdfSource(path, root, meshes, report, mechanism)
     mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
-    read_urdf_links(source, mechanism)
-    read_urdf_joints(source, mechanism)
+    read_urdf_links(source)
+    read_urdf_joints(source)
     root.get("version")
     source.tell_unread(root, mechanism.name)
     check_urdf_tree(path, mechanism)

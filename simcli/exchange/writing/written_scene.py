@@ -62,10 +62,7 @@ class WrittenScene:
             change: what became of it; "" for nothing.
         """
         line, file = self._place(path)
-        if change:
-            self.report.changed(kind, name, line, change, file)
-        else:
-            self.report.carried(kind, name, line, file)
+        self.report.kept(kind, name, line, change, file)
 
     def lose(self, kind: str, name: str, path: str, why: str) -> None:
         """An element is not in the model."""
