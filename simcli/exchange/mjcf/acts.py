@@ -3,6 +3,7 @@
 A tendon is a sum of coordinates, which becomes a coupling, or a cable over sites, which becomes springs and distances.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,10 @@ from simcli.exchange.source.mechanism import GivenNames, SourceEntry, SourceFram
 from simcli.spec.lookup.structure import WORLD_NAME
 
 NOT_SCALAR = "joins joints that have not one coordinate each"
+
+
+class LostPartError(ValueError):
+    """Why scenes cannot say what a part is, in words."""
 
 
 class MjcfControl(NamedTuple):
@@ -103,6 +108,14 @@ class Acts:
         self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
         self.loops: dict[tuple[str, int], SourceJoint] = {}
 
+    def read_all(self, kind: str, count: int, read: Callable[[int], object]) -> None:
+        """Read the parts of a kind; those that scenes cannot say are lost."""
+        for index in range(count):
+            try:
+                read(index)
+            except LostPartError as why:
+                self.lost[kind, index] = str(why)
+
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""
         self.bodies.note(kind, index, words)
@@ -135,10 +148,7 @@ class Acts:
             words: keys of the force and their values.
         """
         element = self.source.element(kind, index)
-        before = self.source.name(kind, index)
-        name = self.names.give(before, element.tag)
-        if before and name != before:
-            self.note(kind, index, f"`{before}` is called `{name}`")
+        name = self.bodies.give(self.names, kind, index, element.tag)
         self.mechanism.forces[name] = SourceEntry(words, element.line, element.file)
         return self.mechanism.forces[name]
 
@@ -162,12 +172,9 @@ class Acts:
             words: further keys of the joint and their values.
         """
         element = self.source.element(kind, index)
-        before = self.source.name(kind, index)
-        name = self.bodies.joints.give(before, f"{parent}_{child}")
+        name = self.bodies.give(self.bodies.joints, kind, index, f"{parent}_{child}")
         joint = SourceJoint(name, element.line, type_, parent, child, frame, far, None, words, element.file)
         self.mechanism.joints[name] = self.loops[kind, index] = joint
-        if before and name != before:
-            self.note(kind, index, f"`{before}` is called `{name}`")
 
     def remove_idle_couplings(self) -> None:
         """Take out the couplings that nothing acts along."""
@@ -197,8 +204,7 @@ class Tendons:
 
     def read(self) -> None:
         """Make all of them."""
-        for t in range(self.model.ntendon):
-            self._tendon(t)
+        self.acts.read_all("tendon", self.model.ntendon, self._tendon)
 
     def _tendon(self, t: int) -> None:
         model, wraps = self.model, self.source.mujoco.mjtWrap
@@ -210,13 +216,12 @@ class Tendons:
         elif kinds == {int(wraps.mjWRAP_SITE)}:
             self._spatial(t, [self.shapes.ends[s] for s in objects], objects)
         else:
-            self.acts.lost["tendon", t] = "wraps around geoms, or has pulleys; those of scenes run straight"
+            raise LostPartError("wraps around geoms, or has pulleys; those of scenes run straight")
 
     def _fixed(self, t: int, joints: list[int], factors: list[float]) -> None:
         model, places = self.model, [self.bodies.places[j] for j in joints]
         if not all(place.is_scalar for place in places):
-            self.acts.lost["tendon", t] = NOT_SCALAR
-            return
+            raise LostPartError(NOT_SCALAR)
         terms = [term_of(place, factor) for place, factor in zip(places, factors, strict=True)]
         words: dict = {"type": "coupling", "of": terms} | (
             {"unit": "m"} if len({place.type for place in places}) > 1 else {}
@@ -258,7 +263,7 @@ class Tendons:
         elif bounds:
             self.acts.note("tendon", t, "without its limit, which a cable over points has not")
         if not (stiffness or damping or bounds):
-            self.acts.lost["tendon", t] = "nothing acts along it"
+            raise LostPartError("nothing acts along it")
 
     def _rope(self, t: int, sites: list[int], bounds: list[float]) -> None:
         """A distance joint between two sites, which bounds how far they are apart."""

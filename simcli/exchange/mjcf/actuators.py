@@ -7,7 +7,7 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 
 import numpy as np
 
-from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
+from simcli.exchange.mjcf.acts import Acts, LostPartError, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.exchange.mjcf.options import gears_of
 from simcli.exchange.source.mechanism import clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -34,8 +34,7 @@ class Actuators:
 
     def read(self) -> None:
         """Make all of them."""
-        for a in range(self.model.nactuator):
-            self._actuator(a)
+        self.acts.read_all("actuator", self.model.nactuator, self._actuator)
         self._tell_bounds()
         self._tell_rotors()
 
@@ -68,23 +67,21 @@ class Actuators:
     def _actuator(self, a: int) -> None:
         kind, index = self.acting[a]
         if not self.acts.is_on("ACTUATION"):
-            self.acts.lost["actuator", a] = "actuation is switched off by `option`"
-        elif self._is_grouped_off(a):
-            self.acts.lost["actuator", a] = "its group is switched off by `option`"
-        elif self.model.actuator_outnum[a] != 1 or not (self._is_pid(a) or self.model.actuator_ctrlnum[a] == 1):
-            self.acts.lost["actuator", a] = "has several controls or forces; a drive has one of each"
-        elif not kind:
-            self.acts.lost["actuator", a] = "acts on a body or a crank; drives act on joints and sums of coordinates"
-        elif kind == "site":
+            raise LostPartError("actuation is switched off by `option`")
+        if self._is_grouped_off(a):
+            raise LostPartError("its group is switched off by `option`")
+        if self.model.actuator_outnum[a] != 1 or not (self._is_pid(a) or self.model.actuator_ctrlnum[a] == 1):
+            raise LostPartError("has several controls or forces; a drive has one of each")
+        if not kind:
+            raise LostPartError("acts on a body or a crank; drives act on joints and sums of coordinates")
+        if kind == "joint" and not self.bodies.places[index].is_scalar:
+            raise LostPartError("acts on one axis of a ball or free joint")
+        if kind == "tendon" and index not in self.acts.couplings:
+            raise LostPartError("pulls a tendon that is no sum of coordinates")
+        if kind == "site":
             self._push(a, index)
-        elif kind == "joint" and not self.bodies.places[index].is_scalar:
-            self.acts.lost["actuator", a] = "acts on one axis of a ball or free joint"
-        elif kind == "tendon" and index not in self.acts.couplings:
-            self.acts.lost["actuator", a] = "pulls a tendon that is no sum of coordinates"
         else:
-            words = self._drive(a, kind, index)
-            if words is not None:
-                self._place(a, kind, index, words)
+            self._place(a, kind, index, self._drive(a, kind, index))
 
     def _is_grouped_off(self, a: int) -> bool:
         group = int(self.model.actuator_group[a])
@@ -103,20 +100,17 @@ class Actuators:
 
     def _push(self, a: int, site: int) -> None:
         """An actuator at a site, as a wrench: its force and torque are the gear times the control, in axes of the site."""
-        model, mujoco, why = self.model, self.source.mujoco, ""
+        model, mujoco = self.model, self.source.mujoco
         link, frame = self.acts.shapes.sites[site]
         seen = int(model.actuator_trnid[a, 1])
         base, axes = self.acts.shapes.sites[seen] if seen >= 0 else (link, frame)
         laws = tuple(int(getattr(model, f"actuator_{key}type")[a]) for key in ("dyn", "gain", "bias"))
         if laws != (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE):
-            why = "its force at a site depends on more than its control"
-        elif link == WORLD_NAME:
-            why = "pushes the world"
-        elif seen >= 0 and base != WORLD_NAME:
-            why = "its force has the axes of another site, which moves"
-        if why:
-            self.acts.lost["actuator", a] = why
-            return
+            raise LostPartError("its force at a site depends on more than its control")
+        if link == WORLD_NAME:
+            raise LostPartError("pushes the world")
+        if seen >= 0 and base != WORLD_NAME:
+            raise LostPartError("its force has the axes of another site, which moves")
         gear = float(model.actuator_gainprm[a, 0]) * gears_of(self.source, a).reshape(2, 3) @ axes.matrix.T
         push = MjcfPush("", *gear)
         words = {"type": "wrench", "body": link, "at": list(frame.xyz), "frame": "body" if seen < 0 else "world"}
@@ -134,8 +128,8 @@ class Actuators:
             low, high = bounds
             self.acts.note("actuator", a, f"without the range of its {word}, [{low:g}, {high:g}]")
 
-    def _drive(self, a: int, kind: str, index: int) -> dict | None:
-        """The drive of an actuator; None if scenes cannot say it."""
+    def _drive(self, a: int, kind: str, index: int) -> dict:
+        """The drive of an actuator."""
         model, mujoco = self.model, self.source.mujoco
         if self._is_pid(a):
             return self._servo(a, kind, index)
@@ -146,45 +140,37 @@ class Actuators:
         muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
         affine = laws[1] == mujoco.mjtBias.mjBIAS_AFFINE
         b0, b1, b2 = (float(part) for part in bias[:3]) if affine else (0.0, 0.0, 0.0)
-        why = ""
         if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
-            why = "is a muscle"
-        elif laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
+            raise LostPartError("is a muscle")
+        if laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
             mujoco.mjtBias.mjBIAS_NONE,
             mujoco.mjtBias.mjBIAS_AFFINE,
         ):
-            why = "its force is computed by a program, or by a law that no drive has"
-        elif laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
-            why = "its gain depends on the length or the speed that it acts along"
-        elif b1 > 0.0 or b2 > 0.0:
-            why = "pushes away from its target, or along its speed"
-        elif gear == 0.0:
-            why = "has a gear of 0"
-        if why:
-            self.acts.lost["actuator", a] = why
-            return None
+            raise LostPartError("its force is computed by a program, or by a law that no drive has")
+        if laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
+            raise LostPartError("its gain depends on the length or the speed that it acts along")
+        if b1 > 0.0 or b2 > 0.0:
+            raise LostPartError("pushes away from its target, or along its speed")
+        if gear == 0.0:
+            raise LostPartError("has a gear of 0")
         words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
         return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words)
 
     def _is_pid(self, a: int) -> bool:
         return int(self.model.actuator_gaintype[a]) == int(self.source.mujoco.mjtGain.mjGAIN_PID)
 
-    def _servo(self, a: int, kind: str, index: int) -> dict | None:
-        """The drive of a `pid`, which follows a position and a velocity; None if it does more than that."""
+    def _servo(self, a: int, kind: str, index: int) -> dict:
+        """The drive of a `pid`, which follows a position and a velocity."""
         model = self.model
         b0, b1, b2 = map(float, model.actuator_biasprm[a, :3])
         gear = float(gears_of(self.source, a)[0])
         keys = tuple(key for bit, key in enumerate(_INPUTS) if int(model.actuator_ctrlspec[a]) >> bit & 1)
-        why = ""
         if int(model.actuator_dyntype[a]) != int(self.source.mujoco.mjtDyn.mjDYN_NONE):
-            why = "integrates its error, or bounds the rate of its target"
-        elif len(keys) != model.actuator_ctrlnum[a] or "" in keys:
-            why = "adds a control to its force, and a drive that has targets takes no force"
-        elif gear == 0.0 or b0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
-            why = "has no gains, or a gear of 0, or pushes where it has reached its target"
-        if why:
-            self.acts.lost["actuator", a] = why
-            return None
+            raise LostPartError("integrates its error, or bounds the rate of its target")
+        if len(keys) != model.actuator_ctrlnum[a] or "" in keys:
+            raise LostPartError("adds a control to its force, and a drive that has targets takes no force")
+        if gear == 0.0 or b0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
+            raise LostPartError("has no gains, or a gear of 0, or pushes where it has reached its target")
         limit = self._effort_limit(a, kind, index, (1.0, 0.0, b1, b2, gear))
         for n in range(len(keys)):
             self._tell_range(a, "control", self.acts.control_range(a, n))

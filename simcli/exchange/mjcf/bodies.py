@@ -21,6 +21,7 @@ from simcli.exchange.source.mechanism import (
     SourceLink,
     SourceModel,
     clean_numbers,
+    words_of_renaming,
 )
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -111,6 +112,14 @@ class MjcfBodies:
         """Something that a report says of a part that changed."""
         self.notes.setdefault((kind, index), []).append(words)
 
+    def give(self, names: GivenNames, kind: str, index: int, fallback: str) -> str:
+        """A name of the scene for a part of the model; a report says where it is not that of the part."""
+        before = self.source.name(kind, index)
+        name = names.give(before, fallback)
+        if words := words_of_renaming(before, name):
+            self.note(kind, index, words)
+        return name
+
     def angle(self, value: float, type_: int) -> object:
         """A coordinate as the source writes it, in degrees where it does, if that is the same number."""
         if not self.in_degrees or type_ != HINGE or value == 0.0:
@@ -122,10 +131,7 @@ class MjcfBodies:
 
     def _body(self, b: int) -> None:
         model, element = self.model, self.source.element("body", b)
-        before = self.source.name("body", b)
-        name = self.links.give(before, "body")
-        if before and before != name:
-            self.note("body", b, f"`{before}` is called `{name}`")
+        name = self.give(self.links, "body", b, "body")
         parent, held = self.names[int(model.body_parentid[b])], int(model.body_parentid[b])
         frame = frame_of(model.body_pos[b], model.body_quat[b]).after(self.frames[held])
         first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
@@ -320,9 +326,9 @@ class MjcfBodies:
     def _add(self, joint: SourceJoint, j: int, dof: int, words: dict) -> None:
         self.mechanism.joints[joint.name] = joint
         self.places[j] = JointPlace(joint, dof, words, j, int(self.model.jnt_type[j]))
-        before = self.source.name("joint", j)
-        if before and joint.type != "d6" and before != joint.name:
-            self.note("joint", j, f"`{before}` is called `{joint.name}`")
+        words = words_of_renaming(self.source.name("joint", j), joint.name)
+        if words and joint.type != "d6":
+            self.note("joint", j, words)
 
 
 def frame_of(position: np.ndarray, quaternion: np.ndarray) -> SourceFrame:

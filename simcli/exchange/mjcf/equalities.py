@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
+from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, LostPartError, term_of
 from simcli.exchange.mjcf.bodies import JointPlace, frame_of
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.source.beginning import start_of
@@ -27,8 +27,7 @@ class Equalities:
 
     def read(self) -> None:
         """Make all of them."""
-        for e in range(self.model.neq):
-            self._equality(e)
+        self.acts.read_all("equality", self.model.neq, self._equality)
 
     def _equality(self, e: int) -> None:
         model, mujoco = self.model, self.source.mujoco
@@ -39,9 +38,9 @@ class Equalities:
         if kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             self._hold(e, kind == kinds.mjEQ_WELD, one, other, acts)
         elif kind not in (kinds.mjEQ_JOINT, kinds.mjEQ_TENDON):
-            self.acts.lost["equality", e] = "of bodies that bend, or of a kind that scenes have not"
+            raise LostPartError("of bodies that bend, or of a kind that scenes have not")
         elif not acts:
-            self.acts.lost["equality", e] = "is off, and a gear cannot be switched on"
+            raise LostPartError("is off, and a gear cannot be switched on")
         elif kind == kinds.mjEQ_JOINT:
             self._gear(e, one, other, Polynomial(data[:5]).trim())
         else:
@@ -64,8 +63,7 @@ class Equalities:
         if not is_weld:
             frame, far = frame._replace(words={}), far._replace(words={})
         if a == b:
-            self.acts.lost["equality", e] = "holds a body to itself"
-            return
+            raise LostPartError("holds a body to itself")
         if b == WORLD_NAME or self.acts.mechanism.links[b].words.get("kinematic"):
             a, b, frame, far = b, a, far, frame
         words = {"loop": True} | ({} if acts else {"enabled": False})
@@ -81,21 +79,19 @@ class Equalities:
     def _hold_tendon(self, e: int, one: int, other: int, bend: Polynomial) -> None:
         """L1 - L1_0 = bend(L2 - L2_0), of tendons that are sums of coordinates; without a second one L1 is held."""
         if one not in self.acts.couplings or (other >= 0 and other not in self.acts.couplings):
-            self.acts.lost["equality", e] = "of a tendon that is no sum of coordinates"
-            return
+            raise LostPartError("of a tendon that is no sum of coordinates")
         length = self.model.tendon_length0
         terms, value = self._terms(one), float(length[one]) + bend(0.0)
         if other >= 0:
             led, bend = self._terms(other), bend(_X - float(length[other]))
             if len(led) > 1 and bend.degree() > 1:
-                self.acts.lost["equality", e] = "a polynomial of a tendon of several joints"
-                return
+                raise LostPartError("a polynomial of a tendon of several joints")
             value = float(length[one]) + bend(0.0)
             for j, own in led.items():
                 terms[j] = terms.get(j, _X * 0.0) - (bend(own) - bend(0.0))
             self.acts.note("tendon", other, "is held to another one by an equality")
-        self._hold_sum(e, terms, value)
         self.acts.note("tendon", one, "is held by an equality")
+        self._hold_sum(e, terms, value)
 
     def _terms(self, tendon: int) -> dict[int, Polynomial]:
         """What a fixed tendon is the sum of, by joint."""
@@ -110,13 +106,12 @@ class Equalities:
         """A sum of polynomials of coordinates is a value: a motion at a position, a gear, or a coupling that holds it."""
         places = {j: self.bodies.places[j] for j in terms}
         if not all(place.is_scalar for place in places.values()):
-            self.acts.lost["equality", e] = NOT_SCALAR
-            return
+            raise LostPartError(NOT_SCALAR)
         (first, own), *others = terms.items()
         is_straight = own.trim().degree() == 1 and own.coef[0] == 0.0
         if is_straight and not others and "motion" in places[first].words:
-            self.acts.lost["equality", e] = "the joint is held already"
-        elif is_straight and not others and "mimic" not in places[first].words:
+            raise LostPartError("the joint is held already")
+        if is_straight and not others and "mimic" not in places[first].words:
             self._hold_still(e, places[first], value / own.coef[1])
         elif is_straight and len(others) == 1 and self._can_follow(places[first], places[others[0][0]]):
             led = (value - others[0][1]) / own.coef[1]

@@ -41,10 +41,7 @@ class MjcfKeyframes:
         for k in range(self.model.nkey):
             if ("key", k) not in self.source.elements:
                 continue
-            before = self.source.name("key", k)
-            name = names.give(before, "key")
-            if before and name != before:
-                self.acts.note("key", k, f"`{before}` is called `{name}`")
+            name = self.bodies.give(names, "key", k, "key")
             controls = self._controls(k)
             found[name] = self._state(k) | ({"controls": controls} if controls else {})
         if found:

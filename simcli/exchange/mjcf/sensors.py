@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mjcf.acts import Acts
+from simcli.exchange.mjcf.acts import Acts, LostPartError
 from simcli.exchange.mjcf.bodies import frame_of
 from simcli.exchange.source.mechanism import NO_OFFSET, GivenNames, SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -53,31 +53,25 @@ class MjcfSensors:
 
     def read(self) -> None:
         """Make all of them."""
-        kinds = self.source.mujoco.mjtSensor
-        for s in range(self.model.nsensor):
-            if not self.acts.is_on("SENSOR"):
-                self.acts.lost["sensor", s] = "sensors are switched off by `option`"
-                continue
-            kind = kinds(int(self.model.sensor_type[s])).name.removeprefix("mjSENS_")
-            words = self._words(s, kind)
-            if words is None:
-                continue
-            before = self.source.name("sensor", s)
-            name = self.names.give(before, self.source.element("sensor", s).tag)
-            self.found[name] = words
-            if before and name != before:
-                self.acts.note("sensor", s, f"`{before}` is called `{name}`")
-            if kind in _REORDERED:
-                self.acts.note("sensor", s, _REORDERED[kind])
+        self.acts.read_all("sensor", self.model.nsensor, self._sensor)
         if self.found:
             self.acts.mechanism.sections["sensors"] = self.found
 
-    def _words(self, s: int, kind: str) -> dict | None:
-        """What a scene says of a sensor; None if it has none like it."""
+    def _sensor(self, s: int) -> None:
+        if not self.acts.is_on("SENSOR"):
+            raise LostPartError("sensors are switched off by `option`")
+        kind = self.source.mujoco.mjtSensor(int(self.model.sensor_type[s])).name.removeprefix("mjSENS_")
+        words = self._words(s, kind)
+        self.found[self.bodies.give(self.names, "sensor", s, self.source.element("sensor", s).tag)] = words
+        if kind in _REORDERED:
+            self.acts.note("sensor", s, _REORDERED[kind])
+
+    def _words(self, s: int, kind: str) -> dict:
+        """What a scene says of a sensor."""
         model = self.model
         index = int(model.sensor_objid[s])
-        if kind == "RANGEFINDER" and not self._is_seen(s):
-            return None
+        if kind == "RANGEFINDER":
+            self._check_range(s)
         if kind in SENSORS_AT_SITES:
             return {"type": SENSORS_AT_SITES[kind], "at": self.acts.shapes.places[index]}
         if kind in SENSORS_AT_OBJECTS:
@@ -90,57 +84,49 @@ class MjcfSensors:
                 self.acts.note("sensor", s, f"gives all coordinates of `{place.joint.name}`; its own is number {place.dof}")
             return {"type": SENSORS_OF_JOINTS[kind], "joint": place.joint.name}
         if kind in SENSORS_AT_JOINTS:
-            return self._at_joint(s, index, SENSORS_AT_JOINTS[kind])
+            return self._at_joint(index, SENSORS_AT_JOINTS[kind])
         if kind == "TOUCH":
             return self._touch(s, index)
         if kind in SENSORS_OF_SUBTREES:
-            return self._of_subtree(s, index, SENSORS_OF_SUBTREES[kind])
-        self.acts.lost["sensor", s] = f"scenes have no sensor of the kind `{kind.lower()}`"
-        return None
+            return self._of_subtree(index, SENSORS_OF_SUBTREES[kind])
+        raise LostPartError(f"scenes have no sensor of the kind `{kind.lower()}`")
 
-    def _is_seen(self, s: int) -> bool:
-        """Whether a range finder is one that scenes have; else why not is kept."""
+    def _check_range(self, s: int) -> None:
+        """Refuse a range finder that scenes have not."""
         model, mujoco = self.model, self.source.mujoco
         is_distance = model.sensor_intprm[s, 0] == 1 << int(mujoco.mjtRayDataField.mjRAYDATA_DIST)
         if model.sensor_objtype[s] != mujoco.mjtObj.mjOBJ_SITE or model.sensor_dim[s] != 1 or not is_distance:
-            self.acts.lost["sensor", s] = "finds more than a distance; sensors of the type range have one ray, of a site"
-        elif (model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any():
-            self.acts.lost["sensor", s] = "sensors of the type range do not see terrain"
-        else:
-            if any(not shape.collides for link in self.acts.mechanism.links.values() for shape in link.shapes):
-                self.acts.note("sensor", s, "does not see shapes that are only drawn")
-            return True
-        return False
+            raise LostPartError("finds more than a distance; sensors of the type range have one ray, of a site")
+        if (model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any():
+            raise LostPartError("sensors of the type range do not see terrain")
+        if any(not shape.collides for link in self.acts.mechanism.links.values() for shape in link.shapes):
+            self.acts.note("sensor", s, "does not see shapes that are only drawn")
 
-    def _at_joint(self, s: int, site: int, type_: str) -> dict | None:
+    def _at_joint(self, site: int, type_: str) -> dict:
         link, _ = self.acts.shapes.sites[site]
         joints = (one for one in self.acts.mechanism.joints.values() if one.child == link)
         joint = next((one for one in joints if not one.words.get("loop")), None)
         if joint is None or joint.type == "free":
-            self.acts.lost["sensor", s] = "no joint holds its body, so that nothing is transmitted"
-            return None
+            raise LostPartError("no joint holds its body, so that nothing is transmitted")
         return {"type": type_, "joint": joint.name, "at": self.acts.shapes.places[site]}
 
-    def _touch(self, s: int, site: int) -> dict | None:
+    def _touch(self, s: int, site: int) -> dict:
         """The contacts on a body within the form of a site."""
         owner, _ = self.acts.shapes.sites[site]
         forms, size = self.source.mujoco.mjtGeom, self.model.site_size[site]
         form = int(self.model.site_type[site])
         if owner == WORLD_NAME or not any(shape.collides for shape in self.acts.mechanism.links[owner].shapes):
-            self.acts.lost["sensor", s] = "nothing touches its body"
-        elif form not in (forms.mjGEOM_SPHERE, forms.mjGEOM_BOX):
-            self.acts.lost["sensor", s] = "the zone of a sensor of touch is a ball or a box"
-        else:
-            zone = {"radius": float(size[0])} if form == forms.mjGEOM_SPHERE else {"size": list(clean_numbers(2.0 * size))}
-            self.acts.note("sensor", s, "sums the contacts whose point lies in its zone, not those whose normal meets it")
-            return {"type": "touch", "body": owner, "at": self.acts.shapes.places[site]} | zone
-        return None
+            raise LostPartError("nothing touches its body")
+        if form not in (forms.mjGEOM_SPHERE, forms.mjGEOM_BOX):
+            raise LostPartError("the zone of a sensor of touch is a ball or a box")
+        zone = {"radius": float(size[0])} if form == forms.mjGEOM_SPHERE else {"size": list(clean_numbers(2.0 * size))}
+        self.acts.note("sensor", s, "sums the contacts whose point lies in its zone, not those whose normal meets it")
+        return {"type": "touch", "body": owner, "at": self.acts.shapes.places[site]} | zone
 
-    def _of_subtree(self, s: int, b: int, type_: str) -> dict | None:
+    def _of_subtree(self, b: int, type_: str) -> dict:
         name = self.bodies.names[b]
         if name == WORLD_NAME or not self.bodies.frames[b].is_identity:
-            self.acts.lost["sensor", s] = "of the world, or of a body that is part of another"
-            return None
+            raise LostPartError("of the world, or of a body that is part of another")
         return {"type": type_, "body": name}
 
     def _place(self, seen: _Sensed) -> str:

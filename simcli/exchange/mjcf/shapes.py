@@ -13,6 +13,7 @@ from simcli.exchange.source.mechanism import (
     hex_colour,
 )
 from simcli.exchange.source.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
+from simcli.exchange.source.xml_source import put_scale
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -104,13 +105,10 @@ class MjcfShapes:
             self.lost[g] = f"mesh: {error}"
             return
         words |= self._margin(g) if collides else {}
-        before = self.source.name("geom", g)
-        name = names[owner].give(before, _fallback(element, kind, self.bodies.names[b]))
+        name = self.bodies.give(names[owner], "geom", g, _fallback(element, kind, self.bodies.names[b]))
         colour, opacity = self._colour(g)
         self.of[g] = SourceShape(name, words, frame, collides, element.line, colour, opacity)
         self.bodies.mechanism.links[owner].shapes.append(self.of[g])
-        if before and name != before:
-            self.bodies.note("geom", g, f"`{before}` is called `{name}`")
         if kind == types.mjGEOM_MESH and collides:
             self.bodies.note("geom", g, "collides as the convex hull of its mesh")
 
@@ -167,8 +165,7 @@ class MjcfShapes:
         path, element = self.source.files.get(m), self.source.element("mesh", m)
         if path is not None and path.suffix.lower() in MESH_SUFFIXES and not _is_moved(element):
             words = {"type": "mesh", "file": self.meshes.take(str(path), collides)}
-            scale = clean_numbers(model.mesh_scale[m])
-            words |= {} if set(scale) == {1.0} else {"scale": scale[0] if len(set(scale)) == 1 else list(scale)}
+            put_scale(words, clean_numbers(model.mesh_scale[m]))
             return words, frame_of(model.mesh_pos[m], model.mesh_quat[m]).inverse().after(frame)
         if m not in self._made:
             first, count = int(model.mesh_vertadr[m]), int(model.mesh_vertnum[m])
@@ -191,16 +188,13 @@ class MjcfShapes:
     def _site(self, s: int, names: dict[str, GivenNames]) -> None:
         model = self.model
         owner = self.bodies.names[int(model.site_bodyid[s])]
-        before = self.source.name("site", s)
         frame = frame_of(model.site_pos[s], model.site_quat[s]).after(self.bodies.frames[int(model.site_bodyid[s])])
-        name = names[owner].give(before, "site")
+        name = self.bodies.give(names[owner], "site", s, "site")
         link = self.bodies.mechanism.links[owner]
         if frame.turns or owner == WORLD_NAME:
             link.frames[name] = frame
         else:
             link.points[name] = frame.xyz
-        if before and name != before:
-            self.bodies.note("site", s, f"`{before}` is called `{name}`")
         self.bodies.note("site", s, f"is a {'frame' if name in link.frames else 'point'}, without its form")
         self.places[s] = f"{owner}/{name}"
         self.ends[s] = {"world": list(frame.xyz)} if owner == WORLD_NAME else f"{owner}/{name}"
