@@ -21,7 +21,7 @@ from test_simulation import ARM, CASES, fresh, opened, run, same
 from simcli.errors import SceneError, UsageError
 from simcli.joint_types import COORDINATES_OF, IN_A_TREE, RIBLE, has_quaternion
 from simcli.pipeline import Request, prepare
-from simcli.simulation.parameter_columns import ParameterColumns
+from simcli.simulation.parameters import ParameterColumns
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.base.integrators import STAGES

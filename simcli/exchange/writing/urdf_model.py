@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.urdf.joints import NO_LIMIT
+from simcli.exchange.urdf.urdf_file import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.urdf_shapes import AT_ORIGIN, add_origin, write_shapes
 from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers

@@ -1,18 +1,137 @@
-"""A scene as a drawing: items, colours and cameras, of one world."""
+"""A scene as a drawing: items, joints among them, colours and cameras, of one world."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from simcli.model.tables.model import Model
+from simcli import rotations as rot
+from simcli.model.joints.catalogue import DISTANCE_KINDS, POSES, QUATERNIONS, SLOTTED
+from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import BodyLookSpec, rgb
+from simcli.view.drawing import items
 from simcli.view.drawing.drawing_tables import DrawingTables, JointRow, tables_of, tables_of_run
-from simcli.view.drawing.glyphs import frames, links, masses, nodes_of, unit_of
-from simcli.view.drawing.items import Drawing, Item, Viewpoint
-from simcli.view.drawing.joints import joint_items, strands
+from simcli.view.drawing.glyphs import along, frames, links, masses, nodes_of, unit_of
+from simcli.view.drawing.items import UPRIGHT, Drawing, Item, Strand, Viewpoint
 from simcli.view.drawing.solids import colour_of_shape, solids
+
+_Array = np.ndarray
+RADIUS = 0.065  # of a bearing, of the unit
+_AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
+RAIL = 4.0  # length of a rail without limits, of the unit
+_NONE = {*POSES, *SLOTTED}
+_BALLS = {*QUATERNIONS} - {*POSES}
+
+
+def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool) -> Iterator[Item]:
+    """Items of one joint.
+
+    Args:
+        joint: the row.
+        unit: [m], a length of the mechanism.
+        colour: of the child.
+        shown: whether they are drawn at first.
+    """
+    r = RADIUS * unit
+    if joint.kind in _NONE or not len(joint.linear) + len(joint.angular):
+        return
+
+    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: _Array, shift: float, paint: items.Colour) -> Item:
+        """An item on the parent's or the child's anchor, along an axis of the parent's anchor frame."""
+        anchor, body = (joint.X_c, joint.child) if is_child else (joint.X_p, joint.parent)
+        pose = rot.pose_compose(anchor, np.array((*(shift * axis), *along(axis))))
+        return Item(
+            joint.name,
+            body,
+            kind,
+            size,
+            tuple(pose[:3].tolist()),
+            tuple(pose[3:].tolist()),
+            paint,
+            layer="joint",
+            shown=shown,
+        )
+
+    if joint.kind in _BALLS:
+        anchor = joint.X_p
+        yield Item(
+            joint.name,
+            joint.parent,
+            "sphere",
+            (1.25 * r,),
+            tuple(anchor[:3].tolist()),
+            UPRIGHT,
+            items.METAL,
+            layer="joint",
+            shown=shown,
+        )
+        return
+    slides = len(joint.linear) > 0
+    for k, axis in enumerate(joint.linear[:2]):
+        yield from _rail(on, joint, k, axis, unit, r)
+    if slides and not len(joint.angular):
+        yield on(True, "box", (1.9 * r, 1.9 * r, 2.8 * r), joint.linear[0], 0.0, colour)
+    for k, axis in enumerate(joint.angular):
+        is_child = k > 0 or slides
+        yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, items.METAL)
+        yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, items.PIN)
+    for axis in joint.angular:
+        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, items.AXIS_COLOUR)
+        yield replace(line, layer="axis", shown=False)
+    if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
+        yield _foot(on, joint, joint.angular[0], r)
+
+
+def _rail(on, joint: JointRow, k: int, axis: _Array, unit: float, r: float) -> Iterator[Item]:
+    """What a joint slides on, between its limits if it has any."""
+    lower, upper = (float(bounds[k]) for bounds in (joint.lower, joint.upper))
+    if np.isfinite(lower) and np.isfinite(upper):
+        length, middle = upper - lower + 3.0 * r, 0.5 * (lower + upper)
+    else:
+        length, middle = RAIL * unit, 0.0
+    if joint.kind != JointKind.PLANAR:
+        yield on(False, "cylinder", (0.32 * r, length), axis, middle, items.METAL)
+
+
+def _foot(on, joint: JointRow, axis: _Array, r: float) -> Item:
+    """The plate by which a bearing is fixed to the world, behind it as cameras look, or below."""
+    world = rot.quat_rotate(joint.X_p[3:], axis)
+    behind = np.sign(float(world @ np.array((-0.6, 0.8, -0.9)))) or 1.0
+    return on(False, "cylinder", (1.9 * r, 0.4 * r), axis, behind * 1.55 * r, items.FIXED)
+
+
+def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
+    """Distance joints, cables, springs and bushings."""
+    kinds = dict.fromkeys(DISTANCE_KINDS, ("rod", 0.3)) | dict.fromkeys(SLOTTED, ("cable", 0.25))
+    for joint in tables.joints():
+        if joint.kind in kinds:
+            kind, radius = kinds[joint.kind]
+            points = (tuple(joint.X_p[:3].tolist()), tuple(joint.X_c[:3].tolist()))
+            yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, items.METAL, "joint")
+    rows = []
+    for k, name in enumerate(tables.names("spring")):
+        path = path_of_spring(tables, k)
+        kind = "spring" if len(path) == 2 else "cable"
+        rows += [(kind, name, *zip(*ends, strict=True)) for ends in pairwise(path)]
+    bushings = zip(tables.names("bushing"), tables["bushing_body"], tables["bushing_point"], strict=True)
+    rows += [("spring", *row) for row in bushings]
+    for kind, name, bodies, points in rows:
+        if min(bodies) >= WORLD:
+            ends, radius = tuple(tuple(point.tolist()) for point in points), {"spring": 0.8, "cable": 0.25}[kind]
+            yield Strand(name, kind, tuple(map(int, bodies)), ends, radius * RADIUS * unit, items.SPRING, "spring")
+
+
+def path_of_spring(tables: DrawingTables, k: int) -> list[tuple[int, _Array]]:
+    """Bodies and places in them of the points that spring k runs over, from end to end."""
+    (a, b), (first, last) = tables["spring_body"][k], tables["spring_point"][k]
+    on_way = np.flatnonzero(tables["pulley_spring"] == k)
+    pulleys = zip(tables["pulley_body"][on_way], tables["pulley_point"][on_way], strict=True)
+    return [(a, first), *pulleys, (b, last)]
+
 
 _NO_LOOK = BodyLookSpec()
 
