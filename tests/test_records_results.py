@@ -37,9 +37,9 @@ from simcli.records.reading.result_reader import Results, open_any
 from simcli.records.writing.writer import Recorder
 from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
-from simcli.search.fit_series import Rhythm, numbers_at
 from simcli.search.intervals import Interval
 from simcli.search.quantities import Measured
+from simcli.search.residuals import Rhythm, numbers_at
 
 MODEL = tiny_model()
 AXES = result_axes(MODEL)

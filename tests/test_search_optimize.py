@@ -22,13 +22,12 @@ from simcli.errors import Exit, FileError, SimulationError, UsageError
 from simcli.pipeline import build_model
 from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
-from simcli.search.fit_series import output_sets, rhythm_of
 from simcli.search.fitting import fit_log
 from simcli.search.free_numbers import free_numbers
 from simcli.search.generations import Generations
 from simcli.search.intervals import Interval, read_single
 from simcli.search.optimizing import Limits, find_optimum
-from simcli.search.residuals import runner
+from simcli.search.residuals import output_sets, rhythm_of, runner
 
 pytest.importorskip("cma")
 

@@ -6,8 +6,7 @@ from simcli import __version__
 from simcli.exchange.source.import_report import ConvertedModel, ImportReport
 from simcli.exchange.writing.mjcf_model import mjcf_of
 from simcli.exchange.writing.urdf_model import urdf_of
-from simcli.exchange.writing.written_scene import WrittenScene, tell_the_rest
-from simcli.exchange.writing.xml_text import MeshCopies, Tag, document_text
+from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, document_text, tell_the_rest
 from simcli.model import build
 from simcli.spec.document.scene_file import Document
 from simcli.spec.schema.scene import SceneSpec

@@ -19,10 +19,9 @@ import numpy as np
 from simcli.errors import SimulationError, UsageError, install_hint
 from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
-from simcli.search.fit_series import output_sets, rhythm_of, spreads
 from simcli.search.fit_statistics import Statistics, statistics_of, without_undetermined
 from simcli.search.free_numbers import TIME_OFFSET, FreeNumber
-from simcli.search.residuals import LEAST_SIZE, PointRun, Residuals, runner
+from simcli.search.residuals import LEAST_SIZE, PointRun, Residuals, output_sets, rhythm_of, runner, spreads
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec

@@ -15,7 +15,6 @@ import numpy as np
 from simcli.errors import FileError, UsageError
 from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
-from simcli.search.fit_series import ON_STEP
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
 from simcli.spec.base.nodes import parse_path
 from simcli.spec.values.units import UnitError, to_si
@@ -157,6 +156,7 @@ def _bounded(batches: Batches, one: FreeNumber) -> FreeNumber:
     return one
 
 
+ON_STEP = 1e-6  # of a step that a time may be off: what is left of a time that was printed
 TIME_OFFSET = "time_offset"
 _OPTION = "--time-offset"
 

@@ -246,7 +246,7 @@ def _relative_residual(found: "Fit") -> float:
     """Smallest residual or standard deviation of a column, relative to its spread."""
     import numpy as np
 
-    from simcli.search.fit_series import spreads
+    from simcli.search.residuals import spreads
 
     size = np.nanmin(found.sigma, axis=0) if found.absolute else found.rms
     return (size / spreads(found.log.values)).min()

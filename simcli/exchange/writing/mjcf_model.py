@@ -21,11 +21,9 @@ from simcli.exchange.mjcf.sensors import (
 from simcli.exchange.source.mechanism import GivenNames
 from simcli.exchange.writing.chains import ChainLink
 from simcli.exchange.writing.mjcf_acts import write_drives, write_forces, write_gears, write_loops
-from simcli.exchange.writing.mjcf_bodies import write_bodies, write_places
-from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenState, placed, wxyz
+from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenState, placed, write_bodies, write_places, wxyz
 from simcli.exchange.writing.mjcf_shapes import write_shapes_of_all, write_touching
-from simcli.exchange.writing.written_scene import WrittenScene
-from simcli.exchange.writing.xml_text import MeshCopies, Tag, tag
+from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, tag
 from simcli.model import build
 from simcli.model.sensor_inputs import NO_TOUCHER
 from simcli.model.tables.model import WORLD, Array, Model

@@ -1,4 +1,8 @@
-"""The parts of an MJCF file as they are written: sections, bodies, sites, controls."""
+"""The parts of an MJCF file as they are written: sections, bodies within each other, joints, sites, controls.
+
+A joint of several axes is several joints of one body, in the order of the chain. MuJoCo measures joints from where the body
+stands in the file, which is where all coordinates of the scene are 0; a body that nothing holds stands where it begins.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.writing.chains import ChainTree, poses_at_zero
-from simcli.exchange.writing.written_scene import WrittenScene
-from simcli.exchange.writing.xml_text import MeshCopies, Tag, tag
+from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree, poses_at_zero
+from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, joined_words, pose_numbers, tag
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import WORLD, Array, Model
+from simcli.model.tables.signal_tables import MotionKind
 from simcli.spec.schema.scene import SceneSpec
 
 ControlOf = Callable[["WrittenState"], float]
@@ -113,3 +117,184 @@ def placed(pose: Array) -> dict[str, Array]:
 def wxyz(quaternion: Array) -> Array:
     """A quaternion, x y z w, as MuJoCo writes it."""
     return np.roll(quaternion, 1)
+
+
+_LEAST = 1e-14  # [kg, kg m^2] MuJoCo takes no moving body with less than 1e-15
+_ALIKE = 1e-12  # [1] by which numbers of one joint may differ that MuJoCo has once
+_OF_AXES = {"damping": "damping", "armature": "armature", "frictionloss": "friction", "stiffness": "spring_stiffness"}
+_COLUMNS = ("damping", "armature", "friction")
+
+
+def write_bodies(parts: MjcfParts) -> None:
+    """All bodies of the tree, with joints and points."""
+    for link in parts.tree.links:
+        inner = WORLD if link.hold in ("free", "prescribed") else link.inner  # what floats is no part of a tree
+        pose = parts.start_pose(link) if link.hold in ("free", "prescribed") else link.at_zero
+        element = parts.bodies[inner].add(
+            "body",
+            name=parts.scene.name_of(link.body),
+            **placed(pose),
+            mocap=True if link.hold == "prescribed" else None,
+            gravcomp=_body_of(parts.scene, link).gravity_compensation or None,
+        )
+        parts.bodies[link.body] = element
+        _write_joint(parts, link, element)
+        _write_body(parts, link, element)
+
+
+def _body_of(scene: WrittenScene, link: ChainLink):
+    """The body of a link as the scene has it."""
+    return scene.spec.bodies[scene.model.bodies.name[link.body]]
+
+
+def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
+    scene, b = parts.scene, link.body
+    name = scene.model.bodies.name[b]
+    spec, path = scene.spec.bodies[name], f"bodies.{name}"
+    changes = [scene.renaming(name, scene.name_of(b))]
+    if link.hold == "prescribed":
+        changes.append("is a mocap body")
+    elif scene.first(scene.model.bodies, "mass")[b] > 0.0 or _moves(link):
+        changes.append(_write_inertial(scene, link, element))
+    scene.report_element("body", name, path, joined_words(*changes))
+    scene.lose_strain(name, path, spec)
+    if spec.motion is not None:
+        scene.lose("motion", name, f"{path}.motion", "MJCF has no prescribed motion: a program moves mocap bodies")
+    write_places(parts, b, spec, path, f"{scene.name_of(b)}_")
+
+
+def write_places(parts: MjcfParts, body: int, spec, path: str, prefix: str) -> None:
+    """Named points and frames of a body, or of the world, as sites."""
+    scene, owner = parts.scene, path.removeprefix("bodies.")
+    for kind, places in (("point", getattr(spec, "points", {})), ("frame", spec.frames)):
+        for name, place in places.items():
+            pose = np.asarray(place, float) if kind == "point" else pose_numbers(place)
+            given = parts.site(f"{prefix}{name}", body, pose)
+            scene.report_element(kind, f"{owner}/{name}", f"{path}.{kind}s.{name}", f"is the site `{given}`")
+
+
+def _moves(link: ChainLink) -> bool:
+    return link.hold in ("axes", "ball", "free")
+
+
+def _write_inertial(scene: WrittenScene, link: ChainLink, element: Tag) -> str:
+    """Mass and principal moments; what was changed."""
+    bodies, b = scene.model.bodies, link.body
+    mass, inertia = float(scene.first(bodies, "mass")[b]), scene.first(bodies, "inertia")[b]
+    moments, turn = np.diag(inertia).copy(), None
+    if (inertia - np.diag(moments)).any():
+        moments, axes = np.linalg.eigh(inertia)
+        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        turn = wxyz(rot.matrix_to_quat(axes))
+    words = ""
+    if _moves(link) and (mass < _LEAST or moments.min() < _LEAST):
+        mass, moments = max(mass, _LEAST), np.maximum(moments, _LEAST)
+        words = f"has {_LEAST:g} kg or kg m^2 where it has none, because MuJoCo takes nothing less"
+    moments = _in_triangle(moments)
+    element.add("inertial", pos=scene.first(bodies, "com")[b], quat=turn, mass=mass, diaginertia=moments)
+    return words
+
+
+def _in_triangle(moments: Array) -> Array:
+    """Moments of which rounding leaves none above the sum of the others, which MuJoCo would refuse."""
+    top = int(moments.argmax())
+    others = [k for k in range(3) if k != top]
+    lack = moments[top] - moments[others].sum()
+    if lack > 0.0:
+        small = min(others, key=lambda k: moments[k])
+        moments[small] = np.nextafter(moments[small] + lack, np.inf)
+    return moments
+
+
+def _write_joint(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
+    scene = parts.scene
+    given = scene.model.joints.name[link.joint]
+    change = scene.renaming(given, link.name)
+    if link.hold == "axes":
+        for axis in link.axes:
+            _write_axis(scene, link, axis, element)
+        if len(link.axes) > 1:
+            change = f"{len(link.axes)} joints of one body: {', '.join(axis.name for axis in link.axes)}"
+    elif link.hold == "ball":
+        laws = _shared_laws(scene, link, given)
+        element.add("joint", name=link.name, type="ball", pos=_anchor(link), **laws)
+    elif link.hold == "free":
+        element.add("freejoint", name=link.name)
+        if link.inner != WORLD:
+            change = "free of the world, not of its parent: that holds nothing either"
+        _shared_laws(scene, link, given)
+    if link.path.startswith("joints."):
+        spec = scene.spec.joints[given]
+        if spec.type == "distance":
+            change = "a free body, and the length of a tendon"
+        scene.report_element("joint", given, link.path, change)
+        _tell_laws(scene, link, spec, given)
+
+
+def _anchor(link: ChainLink) -> Array | None:
+    return link.anchor_beyond[:3] if link.anchor_beyond[:3].any() else None
+
+
+def _write_axis(scene: WrittenScene, link: ChainLink, axis: ChainAxis, element: Tag) -> None:
+    """A hinge or slide with its laws, about an axis of the body."""
+    dofs = scene.model.dofs
+    laws: dict[str, object] = {}
+    if axis.lead is None:
+        laws = {key: value for key, column in _OF_AXES.items() if (value := float(scene.first(dofs, column)[axis.dof]))}
+        if "stiffness" in laws:
+            laws["springref"] = scene.first(dofs, "spring_rest")[axis.dof]
+        if link.hold == "axes" and (bounds := _bounds(scene, axis.dof)):
+            laws["range"] = bounds
+    direction = rot.quat_rotate(link.anchor_beyond[3:], axis.direction)
+    element.add(
+        "joint",
+        name=axis.name,
+        type=None if axis.is_hinge else "slide",
+        pos=_anchor(link) if axis.is_hinge else None,
+        axis=direction,
+        **laws,
+    )
+
+
+def _bounds(scene: WrittenScene, dof: int) -> tuple[float, float] | None:
+    lower, upper = (float(scene.first(scene.model.dofs, f"limit_{side}")[dof]) for side in ("lower", "upper"))
+    if not np.isfinite((lower, upper)).any():
+        return None
+    return max(lower, -_NO_BOUND), min(upper, _NO_BOUND)
+
+
+_NO_BOUND = 1e9  # [m, rad] of a side that has no bound, because MuJoCo wants two
+
+
+def _shared_laws(scene: WrittenScene, link: ChainLink, given: str) -> dict[str, float]:
+    """Laws of a ball or a free joint, of which MuJoCo has one number for all dofs."""
+    own, found = slice(*scene.model.joints.qd_start[link.joint : link.joint + 2]), {}
+    for column in _COLUMNS:
+        values = scene.first(scene.model.dofs, column)[own]
+        if not values.any():
+            continue
+        if link.hold == "free" or np.ptp(values) > _ALIKE * values.max():
+            why = "MJCF has none of a free joint" if link.hold == "free" else "MJCF has one number for all axes of a ball"
+            scene.lose(column, given, f"{link.path}.{column}", why)
+        else:
+            found["frictionloss" if column == "friction" else column] = float(values[0])
+    return found
+
+
+def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
+    """What acts on the coordinates of a joint: limits, gears, prescribed motions."""
+    model, path = scene.model, link.path
+    own = slice(*model.joints.qd_start[link.joint : link.joint + 2])
+    if spec.limit and link.hold == "axes":
+        is_soft = (scene.first(model.dofs, "limit_stiffness")[own] > 0.0).any()
+        scene.report_element("limit", given, f"{path}.limit", "as soft as MuJoCo has limits by default" if is_soft else "")
+    elif spec.limit and spec.type != "distance":
+        scene.lose("limit", given, f"{path}.limit", f"MJCF has no such limit of a {spec.type} joint")
+    if np.isfinite(scene.first(model.dofs, "velocity_limit")[own]).any():
+        scene.lose("velocity_limit", given, f"{path}.velocity_limit", "MJCF has no limits of speed")
+    if (model.motions.kind[own] != MotionKind.NONE).any():
+        scene.lose("motion", given, f"{path}.motion", "MJCF has no prescribed motion: the joint moves freely")
+    if spec.driving is not None:
+        scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
+    if any(axis.lead is not None for axis in link.axes):
+        scene.report_element("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")

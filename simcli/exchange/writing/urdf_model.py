@@ -12,8 +12,7 @@ from simcli import rotations as rot
 from simcli.exchange.urdf.urdf_file import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.urdf_shapes import AT_ORIGIN, add_origin, write_shapes
-from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers
-from simcli.exchange.writing.xml_text import MeshCopies, Tag, tag
+from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, joined_words, pose_numbers, tag
 from simcli.model.tables.model import WORLD, Array, DriveMode
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.spec.lookup.structure import WORLD_NAME

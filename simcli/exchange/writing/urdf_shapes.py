@@ -6,8 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.source.mechanism import MODEL_LAYER
-from simcli.exchange.writing.written_scene import WrittenScene, pose_numbers
-from simcli.exchange.writing.xml_text import MeshCopies, Tag, tag
+from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, pose_numbers, tag
 from simcli.model.tables.model import Array
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER, rgb
