@@ -5,7 +5,6 @@ are kept while the states pass.
 """
 
 import csv
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,12 +12,11 @@ import numpy as np
 
 from simcli.analysis.states.columns import field_columns
 from simcli.analysis.states.portions import States
-from simcli.errors import OutputError
 from simcli.model.closure.begin import has_rows
 from simcli.model.closure.postures import gaps_at, joint_of_row
 from simcli.model.tables.model import Model
 from simcli.records.contents.results import ResultAxes
-from simcli.records.drafts import draft_of
+from simcli.records.drafts import written
 
 _OPEN = 1e-6  # [m, rad, 1] gap that is told: far above what loops of a run drift by, and what a table's decimals leave
 
@@ -156,56 +154,26 @@ class CsvWriter:
         with_world: write the world of each state.
 
     Raises:
-        OutputError: the file cannot be made.
+        OutputError: the file cannot be written.
     """
 
     def __init__(self, path: Path, fields: Sequence[str], axes: ResultAxes, with_time: bool, with_world: bool):
-        self.path, self.fields, self.n_states = path, tuple(fields), 0
-        self.with_time, self.with_world = with_time, with_world
-        self._draft = draft_of(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self._draft.open("w", newline="", encoding="utf-8")
-        except OSError as error:
-            raise self._failed(error) from error
-        self._writer = csv.writer(self._stream, lineterminator="\n")
+        self.fields, self.with_time, self.with_world = tuple(fields), with_time, with_world
         places = ["time [s]"] * with_time + ["world"] * with_world
-        self._rows([[*places, *(name.header for field in fields for name in field_columns(field, axes))]])
+        self._header = [*places, *(name.header for field in fields for name in field_columns(field, axes))]
+        self._file = written(path)
 
     def __enter__(self) -> "CsvWriter":
+        self._writer = csv.writer(self._file.__enter__(), lineterminator="\n")
+        self._writer.writerow(self._header)
         return self
 
-    def __exit__(self, kind, error, traceback) -> None:
-        try:
-            self._stream.close()
-            if kind is None:
-                os.replace(self._draft, self.path)
-        except OSError as problem:
-            if kind is None:
-                raise self._failed(problem) from problem
-        finally:
-            self._draft.unlink(missing_ok=True)
+    def __exit__(self, *what) -> None:
+        self._file.__exit__(*what)
 
     def put(self, states: States, values: Mapping[str, np.ndarray]) -> None:
-        """Append states; floats in the shortest form that reads back as the same number, NaN as an empty cell.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        n = len(states)
-        table = np.concatenate([values[field].reshape(n, -1) for field in self.fields], axis=1)
-        rows = []
+        """Append states; floats in the shortest form that reads back as the same number, NaN as an empty cell."""
+        table = np.concatenate([values[field].reshape(len(states), -1) for field in self.fields], axis=1)
         for time, world, numbers in zip(states.time.tolist(), states.world.tolist(), table.tolist(), strict=True):
             places = [repr(time)] * self.with_time + [str(world)] * self.with_world
-            rows.append([*places, *("" if x != x else repr(x) for x in numbers)])
-        self._rows(rows)
-        self.n_states += n
-
-    def _rows(self, rows: list[list[str]]) -> None:
-        try:
-            self._writer.writerows(rows)
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: OSError) -> OutputError:
-        return OutputError(f"{self.path}: cannot write: {error.strerror or error}; nothing was left there")
+            self._writer.writerow([*places, *("" if x != x else repr(x) for x in numbers)])

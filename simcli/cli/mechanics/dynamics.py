@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from simcli.cli.mechanics import mechanics as shared
-from simcli.cli.options import JsonFlag, SelectPatterns, SetValues, split_words
+from simcli.cli.options import SelectPatterns, split_words
 from simcli.errors import Exit
 
 _WITHOUT_CONTACTS = (
@@ -14,15 +14,9 @@ _WITHOUT_CONTACTS = (
 )
 
 
+@shared.on_states("q", "qd", "qdd")
 def id(
-    scene: shared.SubjectPath,
-    states: shared.StatesFile = None,
-    q: shared.Q = [],  # noqa: B006
-    qd: shared.Qd = [],  # noqa: B006
-    qdd: shared.Qdd = [],  # noqa: B006
-    frames: shared.FrameNumbers = None,
-    at: shared.AtTime = [],  # noqa: B006
-    world: shared.WorldNumbers = None,
+    ask: shared.Ask,
     external: Annotated[
         bool, typer.Option("--external/--no-external", help="Include the scene's springs, cables and wrenches.")
     ] = True,
@@ -33,12 +27,6 @@ def id(
         ),
     ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
-    sets: SetValues = [],  # noqa: B006
-    output: shared.Output = None,
-    force: shared.ForceResults = False,
-    device: shared.DeviceName = "auto",
-    threads: shared.ThreadCount = None,
-    json: JsonFlag = False,
 ) -> int:
     """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.
 
@@ -56,10 +44,8 @@ def id(
     from simcli.analysis.mechanics.rigid_body_tasks import Efforts
     from simcli.analysis.mechanics.task_results import Difference
 
-    given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given, differentiate)
     task, difference = Efforts(external, compare), Difference()
-    report = shared.perform(ask, task, difference.look if compare else None)
+    report = shared.perform(ask, task, difference.look if compare else None, differentiate)
     if compare:
         report.facts |= difference.facts
         report.notes.append(difference.words)
@@ -69,20 +55,10 @@ def id(
     return Exit.OK
 
 
+@shared.on_states("q")
 def mass_matrix(
-    scene: shared.SubjectPath,
-    states: shared.StatesFile = None,
-    q: shared.Q = [],  # noqa: B006
-    frames: shared.FrameNumbers = None,
-    at: shared.AtTime = [],  # noqa: B006
-    world: shared.WorldNumbers = None,
+    ask: shared.Ask,
     armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Include the joints' armature.")] = True,
-    sets: SetValues = [],  # noqa: B006
-    output: shared.Output = None,
-    force: shared.ForceResults = False,
-    device: shared.DeviceName = "auto",
-    threads: shared.ThreadCount = None,
-    json: JsonFlag = False,
 ) -> int:
     """Joint-space mass matrix M(q), one row and column per joint velocity.
 
@@ -92,25 +68,13 @@ def mass_matrix(
     """
     from simcli.analysis.mechanics.rigid_body_tasks import Matrix
 
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
-    task = Matrix(armature)
-    return shared.give_answer(ask, task)
+    return shared.give_answer(ask, Matrix(armature))
 
 
+@shared.on_states("q")
 def jacobian(
-    scene: shared.SubjectPath,
-    states: shared.StatesFile = None,
-    q: shared.Q = [],  # noqa: B006
-    frames: shared.FrameNumbers = None,
-    at: shared.AtTime = [],  # noqa: B006
-    world: shared.WorldNumbers = None,
+    ask: shared.Ask,
     select: SelectPatterns = [],  # noqa: B006
-    sets: SetValues = [],  # noqa: B006
-    output: shared.Output = None,
-    force: shared.ForceResults = False,
-    device: shared.DeviceName = "auto",
-    threads: shared.ThreadCount = None,
-    json: JsonFlag = False,
 ) -> int:
     """Body Jacobians: six rows per body, so that J qd = body_qd.
 
@@ -120,6 +84,4 @@ def jacobian(
     """
     from simcli.analysis.mechanics.rigid_body_tasks import Jacobians
 
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
-    task = Jacobians(tuple(split_words("--select", select)))
-    return shared.give_answer(ask, task)
+    return shared.give_answer(ask, Jacobians(tuple(split_words("--select", select))))

@@ -6,26 +6,15 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.mechanics import mechanics as shared
-from simcli.cli.options import JsonFlag, SelectPatterns, SetValues, split_words
+from simcli.cli.options import SelectPatterns, split_words
 from simcli.errors import Exit
 
 
+@shared.on_states("q", "qd")
 def fk(
-    scene: shared.SubjectPath,
-    states: shared.StatesFile = None,
-    q: shared.Q = [],  # noqa: B006
-    qd: shared.Qd = [],  # noqa: B006
-    frames: shared.FrameNumbers = None,
-    at: shared.AtTime = [],  # noqa: B006
-    world: shared.WorldNumbers = None,
+    ask: shared.Ask,
     select: SelectPatterns = [],  # noqa: B006
     body_flags: shared.BodyFlag = shared.Flags.all,
-    sets: SetValues = [],  # noqa: B006
-    output: shared.Output = None,
-    force: shared.ForceResults = False,
-    device: shared.DeviceName = "auto",
-    threads: shared.ThreadCount = None,
-    json: JsonFlag = False,
 ) -> int:
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.
 
@@ -37,29 +26,17 @@ def fk(
     from simcli.analysis.mechanics.rigid_body_tasks import Forward
     from simcli.model.joints.selection import BodyFlags
 
-    given = {"joint_q": q, "joint_qd": qd}
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)
-    task = Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()])
-    return shared.give_answer(ask, task)
+    return shared.give_answer(ask, Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()]))
 
 
+@shared.on_states()
 def ik(
-    scene: shared.SubjectPath,
-    states: shared.StatesFile = None,
-    frames: shared.FrameNumbers = None,
-    at: shared.AtTime = [],  # noqa: B006
-    world: shared.WorldNumbers = None,
+    ask: shared.Ask,
     unwrap: Annotated[bool, typer.Option("--unwrap", help="Count full turns from state to state.")] = False,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that is accepted \\[m, rad].")
     ] = 1e-6,
     body_flags: shared.BodyFlag = shared.Flags.all,
-    sets: SetValues = [],  # noqa: B006
-    output: shared.Output = None,
-    force: shared.ForceResults = False,
-    device: shared.DeviceName = "auto",
-    threads: shared.ThreadCount = None,
-    json: JsonFlag = False,
 ) -> int:
     """Project poses and twists of bodies to joint coordinates and velocities, each joint by itself (Newton's eval_ik).
 
@@ -73,7 +50,6 @@ def ik(
     from simcli.analysis.mechanics.task_results import Worst
     from simcli.model.joints.selection import BodyFlags
 
-    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)
     task, worst = Inverse(unwrap, BodyFlags[body_flags.upper()]), Worst()
     report = shared.perform(ask, task, worst.look)
     report.facts |= worst.facts

@@ -1,17 +1,19 @@
 """What the commands fk, ik, id, mass-matrix and jacobian share: their options, and the way from states to results."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import existing_file, output_option, parse_worlds
+from simcli.cli.options import JsonFlag, SetValues, existing_file, output_option, parse_worlds
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -22,39 +24,8 @@ PORTION_STATES = 1 << 16
 _TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"
 _FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 
-SubjectPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SCENE",
-        help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
-        callback=existing_file,
-        show_default=False,
-    ),
-]
-StatesFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--states",
-        metavar="FILE",
-        help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
-        callback=existing_file,
-        show_default="those of a run, else the initial state",
-    ),
-]
-FrameNumbers = Annotated[
-    str | None,
-    typer.Option("--frames", metavar="A:B:C", help="Frames (rows of a table), as 10:20, ::100 or -1. Default: all."),
-]
-AtTime = Annotated[list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")]
-WorldNumbers = Annotated[
-    str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")
-]
-Q = Annotated[
-    list[str],
-    typer.Option("--q", metavar="VALUES", help="Joint coordinates in place of the initial: all numbers, or NAME=NUMBERS."),
-]
-Qd = Annotated[list[str], typer.Option("--qd", metavar="VALUES", help="Joint velocities, likewise.")]
-Qdd = Annotated[list[str], typer.Option("--qdd", metavar="VALUES", help="Joint accelerations, likewise.")]
+DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]
+ThreadCount = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 
 
 class Flags(StrEnum):
@@ -66,37 +37,67 @@ class Flags(StrEnum):
 
 
 BodyFlag = Annotated[Flags, typer.Option("--body-flags", help="Only bodies of this kind; joints that place them.")]
-Output = Annotated[
-    Path | None,
-    output_option("Write .h5, .csv or .json.", metavar="FILE", show_default="a table on stdout"),
-]
-ForceResults = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
-DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]
-ThreadCount = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 
 
 @dataclass(frozen=True)
 class Ask:
-    """The options that the commands share, as given.
+    """The options that the commands share, as given, in the order of their help: those of a command come before `sets`."""
 
-    Attributes:
-        given: joint_q, joint_qd and joint_qdd to the texts of --q, --qd and --qdd.
-        differentiate: the spline that gives the rates and accelerations which a table lacks.
-    """
+    scene: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCENE",
+            help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
+            callback=existing_file,
+            show_default=False,
+        ),
+    ]
+    states: Annotated[
+        Path | None,
+        typer.Option(
+            "--states",
+            metavar="FILE",
+            help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
+            callback=existing_file,
+            show_default="those of a run, else the initial state",
+        ),
+    ] = None
+    q: Annotated[
+        list[str],
+        typer.Option(
+            "--q", metavar="VALUES", help="Joint coordinates in place of the initial: all numbers, or NAME=NUMBERS."
+        ),
+    ] = field(default_factory=list)
+    qd: Annotated[list[str], typer.Option("--qd", metavar="VALUES", help="Joint velocities, likewise.")] = field(
+        default_factory=list
+    )
+    qdd: Annotated[list[str], typer.Option("--qdd", metavar="VALUES", help="Joint accelerations, likewise.")] = field(
+        default_factory=list
+    )
+    frames: Annotated[
+        str | None,
+        typer.Option("--frames", metavar="A:B:C", help="Frames (rows of a table), as 10:20, ::100 or -1. Default: all."),
+    ] = None
+    at: Annotated[
+        list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")
+    ] = field(default_factory=list)
+    world: Annotated[
+        str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")
+    ] = None
+    sets: SetValues = field(default_factory=list)
+    output: Annotated[
+        Path | None,
+        output_option("Write .h5, .csv or .json.", metavar="FILE", show_default="a table on stdout"),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False
+    device: DeviceName = "auto"
+    threads: ThreadCount = None
+    json: JsonFlag = False
 
-    scene: Path
-    states: Path | None
-    frames: str | None
-    at: Sequence[str]
-    world: str | None
-    sets: Sequence[str]
-    output: Path | None
-    force: bool
-    json: bool
-    device: str
-    threads: int | None
-    given: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    differentiate: str | None = None
+    @property
+    def given(self) -> dict[str, list[str]]:
+        """Fields of a state to the texts of the options that give them."""
+        return {"joint_q": self.q, "joint_qd": self.qd, "joint_qdd": self.qdd}
 
     @property
     def format(self) -> str:
@@ -104,6 +105,32 @@ class Ask:
         if self.output is None:
             return JSON if self.json else _TEXT
         return _FORMATS[self.output.suffix]
+
+
+def on_states(*coordinates: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A command that takes an `Ask` and options of its own, as Typer wants it: with the options of both.
+
+    Args:
+        *coordinates: those of q, qd and qdd that the command takes.
+    """
+    left_out = {"q", "qd", "qdd"} - set(coordinates)
+    shared = [one for one in signature(Ask).parameters.values() if one.name not in left_out]
+    # Typer knows no factories of defaults.
+    shared = [one.replace(default=[]) if get_args(one.annotation)[0] == list[str] else one for one in shared]
+
+    def with_shared(command: Callable[..., int]) -> Callable[..., int]:
+        own = list(signature(command).parameters.values())[1:]
+
+        @wraps(command)
+        def run(**options: Any) -> int:
+            ask = Ask(**{one.name: options.pop(one.name) for one in shared})
+            return command(ask, **options)
+
+        place = next(k for k, one in enumerate(shared) if one.name == "sets")
+        run.__signature__ = Signature([*shared[:place], *own, *shared[place:]])  # type: ignore[attr-defined]
+        return run
+
+    return with_shared
 
 
 @dataclass
@@ -132,13 +159,14 @@ class _Report:
 _Look = Callable[[Any, dict], None]  # sees the states and the results of each portion
 
 
-def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
+def perform(ask: Ask, task: "Task", look: _Look | None = None, differentiate: str | None = None) -> _Report:
     """Read, compute and write.
 
     Args:
         ask: the options.
         task: what is computed.
         look: sees every portion before it is written.
+        differentiate: the spline that gives the rates and accelerations which a table lacks.
     """
     from simcli.analysis.mechanics.state_sources import prepare_states
     from simcli.analysis.states.subject import open_subject
@@ -150,7 +178,7 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         if subject.file is not None:
             files.enter_context(subject.file)
         _spare_read(ask, subject)
-        ready = prepare_states(subject, ask.states, choice, ask.given, task, ask.differentiate)
+        ready = prepare_states(subject, ask.states, choice, ask.given, task, differentiate)
         if ready.file is not None:
             files.enter_context(ready.file)
         report = _Report(subject.spec.name, notes=ready.source.notes)

@@ -1,15 +1,14 @@
 """How results leave the command line: tables for people, JSON documents, and files by the writers of other rooms."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simcli.cli import console
-from simcli.errors import OutputError, UsageError
-from simcli.records.drafts import draft_of
+from simcli.errors import UsageError
+from simcli.records.drafts import written
 
 TABLE_STATES = 12  # shown to people; files and --json hold all
 TABLE_COLUMNS = 10  # numbers of a matrix in a line
@@ -165,7 +164,9 @@ class Json:
 
     def __exit__(self, kind, error, traceback) -> None:
         if kind is None and self.path is not None:
-            self._write(self.path)
+            document = console.plain_json({"schema": f"simcli.{self.task.kind}/1", **self.body})
+            with written(self.path) as stream:
+                stream.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
 
     def put(self, states, values: dict) -> None:
         """Keep a portion.
@@ -195,19 +196,6 @@ class Json:
             "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}},
             **values,
         }
-
-    def _write(self, path: Path) -> None:
-        document = console.plain_json({"schema": f"simcli.{self.task.kind}/1", **self.body})
-        text = json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
-        draft = draft_of(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(text, encoding="utf-8")
-            os.replace(draft, path)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
-        finally:
-            draft.unlink(missing_ok=True)
 
 
 class Hdf5:
