@@ -375,3 +375,14 @@ def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:
         qd += ["m/s"] * int(linear) + ["rad/s"] * int(angular)
         effort += ["N"] * int(linear) + ["N m"] * int(angular)
     return {"q_unit": tuple(q), "qd_unit": tuple(qd), "effort_unit": tuple(effort)}
+
+
+def annotate_dataset(dataset, scales: Iterable = (), unit: str | None = None, text: str = ""):
+    """Give a dataset of h5py its unit, its meaning and the scales of its first axes; returns it."""
+    if unit is not None:
+        dataset.attrs["units"] = unit
+    if text:
+        dataset.attrs["long_name"] = text
+    for k, scale in enumerate(scales):
+        dataset.dims[k].attach_scale(scale)
+    return dataset

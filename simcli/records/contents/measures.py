@@ -34,6 +34,7 @@ import h5py
 import numpy as np
 
 from simcli.records.contents.digest import seal_again
+from simcli.records.contents.layout import annotate_dataset
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS
 from simcli.records.lock import WriterLock
 
@@ -98,8 +99,7 @@ def create_measures(file: h5py.File, layouts: Sequence[MeasureLayout], n_worlds:
         shape = (n_worlds, len(layout.labels)) if layout.labels else (n_worlds,)
         for name, unit, text in (("value", layout.unit, layout.text), ("time", "s", f"when: {layout.text}")):
             dataset = own.create_dataset(name, shape, "<f8", chunks=shape, fletcher32=True, fillvalue=np.nan)
-            dataset.attrs["units"], dataset.attrs["long_name"] = unit, text
-            dataset.dims[0].attach_scale(own["world"])
+            annotate_dataset(dataset, [own["world"]], unit, text)
 
 
 def write_measures(file: h5py.File, rows: Mapping[str, slice], value: np.ndarray, time: np.ndarray) -> None:
@@ -123,8 +123,8 @@ def create_measures_digest(file: h5py.File) -> None:
     """Make the place of the digest, before the file grows: nothing can be added to it then."""
     if _GROUP in file:
         dataset = file.create_dataset(DIGEST_PLACE, data=np.zeros(_DIGEST_BYTES, np.uint8))
-        dataset.attrs["long_name"] = "blake2b over values and times of all measures, see simcli.records.contents.measures"
-        dataset.dims[0].attach_scale(file["run/byte"])
+        text = "blake2b over values and times of all measures, see simcli.records.contents.measures"
+        annotate_dataset(dataset, [file["run/byte"]], text=text)
 
 
 def are_measures_sound(file: h5py.File) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from simcli.errors import OutputError
 from simcli.model.tables.model import Model
-from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, coordinate_units
+from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, annotate_dataset, coordinate_units
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.drafts import draft_of
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
@@ -258,7 +258,7 @@ class ResultWriter:
         for name in OFFSETS:
             group.create_dataset(name, data=np.asarray(axes.offset[name], np.int64)).dims[0].attach_scale(edge)
         kinds = group.create_dataset("joint_type", data=np.asarray(axes.joint_type, np.int64))
-        kinds.dims[0].attach_scale(group[RESULT_SCALES["J"]])
+        annotate_dataset(kinds, [group[RESULT_SCALES["J"]]])
         for name in self.fields:
             self._create_field(group, name, axes)
 
@@ -271,6 +271,4 @@ class ResultWriter:
         dataset = group.create_dataset(
             name, (0, *tail), f"<{field.kind}", maxshape=(None, *(n or None for n in tail)), chunks=chunk, fletcher32=True
         )
-        dataset.attrs["units"], dataset.attrs["long_name"] = field.unit, field.text
-        for k, axis in enumerate(field.axes):
-            dataset.dims[k].attach_scale(group[RESULT_SCALES[axis]])
+        annotate_dataset(dataset, [group[RESULT_SCALES[axis]] for axis in field.axes], field.unit, field.text)

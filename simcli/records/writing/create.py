@@ -24,6 +24,7 @@ from simcli.records.contents.layout import (
     STATUS_BYTES,
     Axes,
     Dataset,
+    annotate_dataset,
 )
 from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
 from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
@@ -178,8 +179,7 @@ def _create_growing(file: h5py.File, row: Dataset, growing: GrowingRows) -> None
         fletcher32=row.by_frame,
         fillvalue=row.fill if dtype.kind != "S" else None,
     )
-    dataset.attrs["units"] = row.unit
-    dataset.attrs["long_name"] = row.text
+    annotate_dataset(dataset, (), row.unit, row.text)
     if row.path == "frames/time":
         dataset.make_scale("time")
     _attach(file, dataset, row.axes, group)
@@ -189,21 +189,17 @@ def _write_model(file: h5py.File, tables: WorldTables) -> None:
     group = file["model"]
     for column in COLUMNS:
         array = tables.columns[column.name]
-        dataset = _static(group, column.name, array)
-        dataset.attrs["units"] = column.unit
-        for k, axis in enumerate(column.axes):
-            dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
+        scales = (_model_scale(group, axis, size) for axis, size in zip(column.axes, array.shape, strict=True))
+        annotate_dataset(_static(group, column.name, array), scales, column.unit)
     for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
-        dataset = group.create_dataset(name, data=np.array(kept, object), dtype=_TEXT, **_room_for_none((len(kept),)))
-        dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
+        annotate_dataset(_words(group, name, kept), [group[NAME_SCALES[axis]]])
 
 
 def _write_quantities(file: h5py.File, axes: Axes) -> None:
     """Units of what `output.quantities` names."""
     if axes.label["Y"]:
-        unit = file["model"].create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=_TEXT)
-        unit.dims[0].attach_scale(file["model"][NAME_SCALES["Y"]])
+        annotate_dataset(_words(file["model"], "quantity_unit", axes.quantity_unit), [file["model"][NAME_SCALES["Y"]]])
 
 
 def _model_scale(group: h5py.Group, axis: str, size: int) -> h5py.Dataset:
@@ -225,6 +221,10 @@ def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     return group.create_dataset(name, data=array, **options)
 
 
+def _words(group: h5py.Group, name: str, words: Sequence[str]) -> h5py.Dataset:
+    return group.create_dataset(name, data=np.array(words, object), dtype=_TEXT, **_room_for_none((len(words),)))
+
+
 def _room_for_none(shape: Sequence[int]) -> dict:
     """Options of a dataset that holds nothing: in chunks, because h5repack packs no others that are empty."""
     if 0 not in shape:
@@ -236,13 +236,9 @@ def _write_params(file: h5py.File, tables: WorldTables, axes: Axes) -> None:
     group = file.create_group("params")
     name = _scale(group, "name", np.array(axes.label["P"], object), _TEXT)
     world = _linked(file, "params", "world", "frames")
-    value = _static(group, "value", np.ascontiguousarray(tables.param_value, float))
-    value.dims[0].attach_scale(world)
-    value.dims[1].attach_scale(name)
-    unit = group.create_dataset("unit", data=np.array(tables.param_unit, object), dtype=_TEXT, **_room_for_none(name.shape))
-    unit.dims[0].attach_scale(name)
-    seed = _static(group, "seed", np.asarray(tables.world_seed, np.uint64))
-    seed.dims[0].attach_scale(world)
+    annotate_dataset(_static(group, "value", np.ascontiguousarray(tables.param_value, float)), [world, name])
+    annotate_dataset(_words(group, "unit", tables.param_unit), [name])
+    annotate_dataset(_static(group, "seed", np.asarray(tables.world_seed, np.uint64)), [world])
 
 
 def _create_run(file: h5py.File, grain: int) -> None:
@@ -257,10 +253,10 @@ def _create_run(file: h5py.File, grain: int) -> None:
         ("n_committed", np.int64(0), "frames that are whole; written last in each commit"),
         ("wall_s", np.float64(0), "wall time of the run so far"),
     ):
-        group.create_dataset(name, data=value).attrs["long_name"] = text
-    group["wall_s"].attrs["units"] = "s"
+        annotate_dataset(group.create_dataset(name, data=value), text=text)
+    annotate_dataset(group["wall_s"], unit="s")
     status = group.create_dataset("status", data=np.bytes_(b"running"), dtype=h5py.string_dtype("ascii", STATUS_BYTES))
-    status.attrs["long_name"] = "running, done, stopped or failed"
+    annotate_dataset(status, text="running, done, stopped or failed")
     slot = _bare_scale(group, "slot", DIGEST_SLOTS)
     byte = _bare_scale(group, "byte", 32)
     for name, text in (
@@ -268,13 +264,10 @@ def _create_run(file: h5py.File, grain: int) -> None:
         ("digest_events", "events up to that frame"),
         ("digest_contacts", "contacts up to that frame"),
     ):
-        dataset = group.create_dataset(name, data=np.full(DIGEST_SLOTS, -1, np.int64))
-        dataset.attrs["long_name"] = text
-        dataset.dims[0].attach_scale(slot)
-    digest = group.create_dataset("digest", data=np.zeros((DIGEST_SLOTS, 32), np.uint8))
-    digest.attrs["long_name"] = "blake2b over the committed rows, see simcli.records.contents.digest"
-    digest.dims[0].attach_scale(slot)
-    digest.dims[1].attach_scale(byte)
-    whole = group.create_dataset(COUNTERS, data=np.zeros(32, np.uint8))
-    whole.attrs["long_name"] = "blake2b over what else is here as the run ends, see simcli.records.contents.digest"
-    whole.dims[0].attach_scale(byte)
+        annotate_dataset(group.create_dataset(name, data=np.full(DIGEST_SLOTS, -1, np.int64)), [slot], text=text)
+    for name, shape, scales, text in (
+        ("digest", (DIGEST_SLOTS, 32), [slot, byte], "the committed rows"),
+        (COUNTERS, (32,), [byte], "what else is here as the run ends"),
+    ):
+        text = f"blake2b over {text}, see simcli.records.contents.digest"
+        annotate_dataset(group.create_dataset(name, data=np.zeros(shape, np.uint8)), scales, text=text)
