@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.errors import SceneError, SimcliError
+from simcli.errors import SceneError, SimcliError, UsageError
 from simcli.job import Job, Request, Watch, keep_going
 from simcli.search.intervals import QUIET
 from simcli.spec.document.overrides import SET, VARY, Override
@@ -141,7 +141,6 @@ def write_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
 
 def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force: bool) -> "SceneSpec":
     """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
-    from simcli.errors import UsageError
     from simcli.pipeline import read_scene
     from simcli.records.drafts import claim_path
     from simcli.spec.checks.references import named_files

@@ -17,6 +17,7 @@ from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
 from simcli.spec.base.nodes import parse_path
+from simcli.spec.document.overrides import VARY, Override
 from simcli.spec.values.units import UnitError, to_si
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ def free_numbers(
     from simcli.model.param_units import param_unit
     from simcli.pipeline.scenes import read_scene, refuse_unread
     from simcli.spec.base.fault_list import did_you_mean
-    from simcli.spec.document.overrides import VARY, Override
 
     twice = [path for path, count in Counter(paths).items() if count > 1]
     if twice:
@@ -129,7 +129,6 @@ def _limits_of(model: "Model", path: str, start: float) -> tuple[float, float]:
 def _start_of(scene: Path, sets: Sequence, spec: "SceneSpec", path: str) -> float:
     """The number that a scene has at a path."""
     from simcli.pipeline import read_scene
-    from simcli.spec.document.overrides import VARY, Override
     from simcli.spec.lookup.scene_values import value_at
 
     start = value_at(spec, parse_path(path) or ())

@@ -3,9 +3,12 @@
 The table has a row per world: `simcli samples` shows it and `--vary-table` takes it.
 """
 
+from pathlib import Path
+
 import numpy as np
 
-from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.analysis.worlds.world_table import WorldColumn, WorldTable, read_files
+from simcli.errors import UsageError
 from simcli.model.from_scene import world_table
 from simcli.model.param_units import param_unit
 from simcli.spec import Document, SceneSpec, world_seeds
@@ -25,11 +28,6 @@ def column_of(path: str, name: str) -> tuple[list[float], str]:
         FileError: the file is damaged or no run.
         UsageError: it has no such column.
     """
-    from pathlib import Path
-
-    from simcli.analysis.worlds.world_table import read_files
-    from simcli.errors import UsageError
-
     column = read_files([Path(path)]).column(name)
     if column.has_words:
         raise UsageError(f"`{name}` of {path} holds words")

@@ -35,9 +35,7 @@ _BOX = (
 def stacks(folder: Path) -> Path:
     """Five boxes that fall on each other, a little askew and apart, every world by another distance."""
     boxes = "".join(_BOX.format(i=i, sign=(-1) ** i, z=round(0.1 + 0.2 * i, 3)) for i in range(5))
-    path = folder / "stacks.yaml"
-    path.write_text(STACK.format(boxes=boxes))
-    return path
+    return _written(folder / "stacks.yaml", STACK.format(boxes=boxes).splitlines())
 
 
 _SIDES = (2, 3, 4)  # cubes along each edge of a pile
@@ -63,8 +61,7 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
     from simcli.records.reading.reader import open_trajectory
 
     for side in _SIDES:
-        path = folder / f"cubes{side**3}.yaml"
-        path.write_text("\n".join(_pile(side)) + "\n")
+        path = _written(folder / f"cubes{side**3}.yaml", _pile(side))
         request = pipeline.Request(path, folder / "cubes.h5", (*sets, f"batch.worlds={worlds}"), device, threads, force=True)
         job = pipeline.prepare(request)
         with console.stdout_kept_clean():

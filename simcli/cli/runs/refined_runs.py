@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcli import pipeline
 from simcli.analysis.diff.refinement import step_for
 from simcli.analysis.drift import ORDER_OF_INTEGRATOR
 from simcli.cli import console, progress
 from simcli.errors import OutputError, UsageError
-from simcli.records.contents.measures import EstimateVerdict
+from simcli.records.contents.measures import EstimateVerdict, add_error_estimate
+from simcli.records.reading.reader import open_trajectory
 from simcli.spec.document.overrides import Override
 
 if TYPE_CHECKING:
@@ -57,7 +59,6 @@ def refinement_of(job: "Job") -> Refinement:
 
 def _finer(job: "Job", part: int) -> "Job":
     """The same job at a part of its step: without expectations, checkpoints to go on from, and what is not compared."""
-    from simcli import pipeline
     from simcli.analysis.diff.error_of_step import COMPARED
 
     step = Override(OPTION, repr(job.schedule.dt / part), "solver.dt")
@@ -88,8 +89,6 @@ def run_refined(
     Returns:
         The estimate, None if it was stopped.
     """
-    from simcli import pipeline
-
     with _cleared(_folder(refinement.job.output)):
         for words, job in zip(_PARTS, refinement.finer, strict=True):
 
@@ -104,8 +103,6 @@ def run_refined(
 
 def _compared(refinement: Refinement) -> "ErrorEstimate":
     from simcli.analysis.diff.error_of_step import estimate_error
-    from simcli.records.contents.measures import add_error_estimate
-    from simcli.records.reading.reader import open_trajectory
 
     job = refinement.job
     models = [job.model, *(phase.model for phase in job.phases)]

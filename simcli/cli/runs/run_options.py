@@ -4,16 +4,13 @@ import re
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from simcli.cli.options import output_option, run_file_to_write
 from simcli.errors import UsageError
-
-if TYPE_CHECKING:
-    from simcli.spec.document.overrides import Override
-
+from simcli.spec.document.overrides import NAMED_MEASURE, VARY, VARY_TABLE, Override
 
 DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
 _OF_SEVERAL = re.compile(r"cuda:\d+")
@@ -103,14 +100,12 @@ NoWords = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no su
 Verbosity = Annotated[int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Say more.")]
 
 
-def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
+def overrides(options: dict[str, tuple[str, object]]) -> list[Override]:
     """The options that were given, as overrides of the document: they get the same checks as the scene itself.
 
     Args:
         options: option to the path that it stands for and its value, None if it was not given.
     """
-    from simcli.spec.document.overrides import Override
-
     return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
 
 
@@ -118,27 +113,23 @@ _END = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ?[a-zA-Z/*]+)?)"
 _SPAN = re.compile(rf"{_END}\s*(?:\.\.|:|\bto\b)\s*{_END}")  # as of `solve`, which takes KEY=0..1
 
 
-def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, seed: int | None) -> "list[Override]":
+def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, seed: int | None) -> list[Override]:
     """What the options of the batch put into a scene.
 
     Raises:
         UsageError: a `--vary` is none.
     """
-    from simcli.spec.document.overrides import VARY_TABLE, Override
-
     rows = [] if table is None else [Override(VARY_TABLE, str(table))]
     counts = overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)})
     return [*rows, *counts, *map(vary_override, vary)]
 
 
-def vary_override(text: str) -> "Override":
+def vary_override(text: str) -> Override:
     """`K=0.1,0.2` or `K=uniform(0, 1)` as an override of `batch.vary`.
 
     Raises:
         UsageError: there is no `=`, no key or no values.
     """
-    from simcli.spec.document.overrides import VARY, Override
-
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
         raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
@@ -151,14 +142,12 @@ def vary_override(text: str) -> "Override":
     return Override(VARY, text)
 
 
-def measure_override(text: str) -> "Override":
+def measure_override(text: str) -> Override:
     """`NAME=REDUCTION:QUANTITY`, or `NAME={...}` as in a scene, as an override of `measure`.
 
     Raises:
         UsageError: there is no name, or no reduction.
     """
-    from simcli.spec.document.overrides import NAMED_MEASURE, Override
-
     name, equals, rest = (part.strip() for part in text.partition("="))
     reduction, colon, quantity = (part.strip() for part in rest.partition(":"))
     if not name or not equals or not (rest.startswith("{") or (reduction and colon and quantity)):

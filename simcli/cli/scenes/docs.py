@@ -152,8 +152,6 @@ def _pages() -> dict[str, str]:
 
 def _files() -> str:
     """Every file of the package, by folder, with the first line of what it says of itself."""
-    from pathlib import Path
-
     import simcli
 
     house, lines = Path(simcli.__file__).parent, ["## Files", ""]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag
-from simcli.errors import Exit
+from simcli.errors import Exit, SimcliError
 
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
 OPTIONAL = {
@@ -51,7 +51,7 @@ def doctor(json: JsonFlag = False) -> int:
     Exit code 1 if something that simcli needs does not work.
     """
     with console.stdout_kept_clean():
-        lines = [_python(), *_packages(), *_extras(), *_devices(), *_cache(), *_bundles(), _self_run()]
+        lines = [_python(), *_packages(), *_devices(), *_cache(), *_bundles(), _self_run()]
         bad = [line for line in lines if line.state == "bad"]
         if json:
             console.emit("doctor", {"ok": not bad, "lines": [asdict(line) for line in lines]})
@@ -75,24 +75,15 @@ def _python() -> Line:
 def _packages() -> list[Line]:
     from importlib.metadata import PackageNotFoundError, version
 
-    lines = []
-    for name in NEEDED:
-        try:
-            lines.append(Line(name, "ok", version(name)))
-        except PackageNotFoundError:
-            lines.append(Line(name, "bad", f"not installed: pip install {name}"))
-    return lines
-
-
-def _extras() -> list[Line]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    lines = []
+    without = {name: Line(name, "bad", f"not installed: pip install {name}") for name in NEEDED}
     for name, purpose in OPTIONAL.items():
+        without[name] = Line(name, "missing", f"optional, for {purpose}: pip install {name}")
+    lines = []
+    for name, missing in without.items():
         try:
             lines.append(Line(name, "ok", version(name)))
         except PackageNotFoundError:
-            lines.append(Line(name, "missing", f"optional, for {purpose}: pip install {name}"))
+            lines.append(missing)
     return lines
 
 
@@ -116,8 +107,6 @@ def _devices() -> list[Line]:
 
 def _reason_against(choose_arch, device: str, precision: str) -> str:
     """Why a device cannot be used in a precision, "" if it can."""
-    from simcli.errors import SimcliError
-
     try:
         if choose_arch(device, precision) != device:
             return _NOT_HERE
