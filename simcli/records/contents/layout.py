@@ -119,18 +119,18 @@ class Dataset:
         return self.axes[0] == "F"
 
 
-def _state() -> Iterable[Dataset]:
-    yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints")
-    yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
-    yield Dataset(
+_STATE = (
+    Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints"),
+    Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints"),
+    Dataset(
         "frames/joint_qdd",
         ("F", "W", "NV"),
         "mixed",
         "joint accelerations of the step that ends at the "
         "frame: what the step used; of joints outside the tree those of the bodies",
         channel="joints",
-    )
-    yield Dataset(
+    ),
+    Dataset(
         "frames/joint_effort",
         ("F", "W", "NV"),
         "mixed",
@@ -138,80 +138,77 @@ def _state() -> Iterable[Dataset]:
         "drives, applied efforts, springs, damping, friction, limits; of distance joints with the force that "
         "keeps the length",
         channel="joints",
-    )
-    yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
-    yield Dataset(
+    ),
+    Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies"),
+    Dataset(
         "frames/body_qd",
         ("F", "W", "B", "twist"),
         "m/s, rad/s",
         "velocity of the centre of mass and angular velocity, world",
         channel="bodies",
-    )
-    yield Dataset(
+    ),
+    Dataset(
         "frames/body_qdd",
         ("F", "W", "B", "twist"),
         "m/s^2, rad/s^2",
         "acceleration of the centre of mass and angular acceleration, world",
         channel="body_qdd",
-    )
-    yield Dataset(
+    ),
+    Dataset(
         "frames/body_stretch",
         ("F", "W", "B", "D"),
         "1",
         "stretch S of affine bodies, body axes: the axes of a body are R S, R of its pose, about the centre of mass",
         channel="bodies",
-    )
-    yield Dataset(
+    ),
+    Dataset(
         "frames/natural_q",
         ("F", "W", "G"),
         "m",
         "natural coordinates: points and vectors of the bodies, as the scene chooses them, world",
         channel="bodies",
-    )
-    yield Dataset(
+    ),
+    Dataset(
         "frames/quantity",
         ("F", "W", "Y"),
         "mixed",
         "what output.quantities and expectations name; left out, the efforts of drives and motions",
-    )
-    yield Dataset(
-        "frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint equations", channel="reactions"
-    )
-    yield Dataset(
+    ),
+    Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint equations", channel="reactions"),
+    Dataset(
         "frames/joint_wrench",
         ("F", "W", "J", "wrench"),
         "N, N m",
         "force and torque on the child at the child anchor, world",
         channel="reactions",
-    )
+    ),
+)
+
+_ENERGIES = {
+    "kinetic": "kinetic energy",
+    "potential": "potential energy of gravity less its compensation, 0 at the world origin",
+    "elastic": "energy stored in springs and drives' stiffness",
+    "dissipated": "integral of the power of damping and friction since t = 0",
+    "input": "integral of the power of drives and applied forces since t = 0",
+    "total": "kinetic + potential + elastic",
+    "drift": "total - total(0) + dissipated - input",
+}
+_ENERGY = tuple(Dataset(f"energy/{name}", ("F", "W"), "J", text, channel="energy") for name, text in _ENERGIES.items())
 
 
-def _energy() -> Iterable[Dataset]:
-    meaning = {
-        "kinetic": "kinetic energy",
-        "potential": "potential energy of gravity less its compensation, 0 at the world origin",
-        "elastic": "energy stored in springs and drives' stiffness",
-        "dissipated": "integral of the power of damping and friction since t = 0",
-        "input": "integral of the power of drives and applied forces since t = 0",
-        "total": "kinetic + potential + elastic",
-        "drift": "total - total(0) + dissipated - input",
-    }
-    for name, text in meaning.items():
-        yield Dataset(f"energy/{name}", ("F", "W"), "J", text, channel="energy")
+def _of_step(name: str, unit: str, text: str, kind: str = "float", optional: bool = True, younger: bool = False) -> Dataset:
+    return Dataset(f"diag/{name}", ("F", "W"), unit, text, kind, optional=optional, is_younger=younger)
 
 
-def _diag() -> Iterable[Dataset]:
-    def row(name: str, unit: str, text: str, kind: str = "float", optional: bool = True, younger: bool = False) -> Dataset:
-        return Dataset(f"diag/{name}", ("F", "W"), unit, text, kind, optional=optional, is_younger=younger)
-
-    yield row("iterations", "1", "iterations of the step that ends at the frame", "i4")
-    yield row("residual", "mixed", "residual of that step's equations")
-    yield row("position_violation", "m, rad", "largest violation of a constraint equation")
-    yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint equation")
-    yield row("penetration", "m", "deepest overlap of two shapes")
-    yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none", younger=True)
-    yield row("contacts", "1", "number of contacts", "i4")
-    yield row(
+_DIAG = (
+    _of_step("iterations", "1", "iterations of the step that ends at the frame", "i4"),
+    _of_step("residual", "mixed", "residual of that step's equations"),
+    _of_step("position_violation", "m, rad", "largest violation of a constraint equation"),
+    _of_step("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint equation"),
+    _of_step("penetration", "m", "deepest overlap of two shapes"),
+    _of_step("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none", younger=True),
+    _of_step("contacts", "1", "number of contacts", "i4"),
+    _of_step(
         "status",
         "1",
         "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
@@ -219,51 +216,54 @@ def _diag() -> Iterable[Dataset]:
         "8 not converged, 9 shapes intersect at the start, 10 outside a limit, 11 unstable feedback",
         "i4",
         optional=False,
-    )
+    ),
+)
 
 
-def _contacts() -> Iterable[Dataset]:
-    def row(name: str, axes: tuple[str, ...], unit: str, text: str, kind: str = "float") -> Dataset:
-        return Dataset(f"contacts/{name}", axes, unit, text, kind, channel="contacts")
-
-    yield row("offset", ("offset",), "1", "frame f, world w owns rows offset[f W + w] to offset[f W + w + 1]", "i8")
-    yield row("shape_a", ("C",), "1", "index into /model/shape_name", "i4")
-    yield row("shape_b", ("C",), "1", "index into /model/shape_name", "i4")
-    yield row("point", ("C", "xyz"), "m", "contact point, world")
-    yield row("normal", ("C", "xyz"), "1", "unit normal from a to b, world")
-    yield row("gap", ("C",), "m", "distance along the normal, negative when overlapping")
-    yield row("force", ("C", "xyz"), "N", "force on b, world")
+def _of_contacts(name: str, axes: tuple[str, ...], unit: str, text: str, kind: str = "float") -> Dataset:
+    return Dataset(f"contacts/{name}", axes, unit, text, kind, channel="contacts")
 
 
-def _events() -> Iterable[Dataset]:
-    def row(name: str, kind: str, unit: str, text: str) -> Dataset:
-        return Dataset(f"events/{name}", ("E",), unit, text, kind)
+_CONTACTS = (
+    _of_contacts("offset", ("offset",), "1", "frame f, world w owns rows offset[f W + w] to offset[f W + w + 1]", "i8"),
+    _of_contacts("shape_a", ("C",), "1", "index into /model/shape_name", "i4"),
+    _of_contacts("shape_b", ("C",), "1", "index into /model/shape_name", "i4"),
+    _of_contacts("point", ("C", "xyz"), "m", "contact point, world"),
+    _of_contacts("normal", ("C", "xyz"), "1", "unit normal from a to b, world"),
+    _of_contacts("gap", ("C",), "m", "distance along the normal, negative when overlapping"),
+    _of_contacts("force", ("C", "xyz"), "N", "force on b, world"),
+)
 
-    yield row("step", "i8", "1", "step count at the event")
-    yield row("time", "f8", "s", "time")
-    yield row("world", "i8", "1", "world index, -1 for all worlds")
-    yield row("code", f"S{CODE_BYTES}", "", "rule code, see `simcli explain`")
-    yield row("severity", "i4", "1", "0 info, 1 warning, 2 error")
-    yield row("body", "i4", "1", "body index in the scene, -1 if none")
-    yield row("joint", "i4", "1", "joint index in the scene, -1 if none")
-    yield row("value", "f8", "mixed", "a number that goes with the text")
-    yield row("text", f"S{TEXT_BYTES}", "", "one line")
 
+def _of_event(name: str, kind: str, unit: str, text: str) -> Dataset:
+    return Dataset(f"events/{name}", ("E",), unit, text, kind)
+
+
+_EVENTS = (
+    _of_event("step", "i8", "1", "step count at the event"),
+    _of_event("time", "f8", "s", "time"),
+    _of_event("world", "i8", "1", "world index, -1 for all worlds"),
+    _of_event("code", f"S{CODE_BYTES}", "", "rule code, see `simcli explain`"),
+    _of_event("severity", "i4", "1", "0 info, 1 warning, 2 error"),
+    _of_event("body", "i4", "1", "body index in the scene, -1 if none"),
+    _of_event("joint", "i4", "1", "joint index in the scene, -1 if none"),
+    _of_event("value", "f8", "mixed", "a number that goes with the text"),
+    _of_event("text", f"S{TEXT_BYTES}", "", "one line"),
+)
 
 _TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
 _STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
-DATASETS = (_TIME, _STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+DATASETS = (_TIME, _STEP, *_STATE, *_ENERGY, *_DIAG, *_CONTACTS, *_EVENTS)
 CHANNELS = (*PARTS, *dict.fromkeys(row.channel for row in DATASETS if row.channel != "always"))
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:
     """Position and velocity of every named point: frames/point/BODY/POINT/{position,velocity}."""
-    rows = []
-    for name in names:
-        base = f"frames/point/{name}"
-        rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="bodies"))
-        rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="bodies"))
-    return rows
+    return [
+        Dataset(f"frames/point/{name}/{quantity}", ("F", "W", "xyz"), unit, f"point {name}, world", channel="bodies")
+        for name in names
+        for quantity, unit in (("position", "m"), ("velocity", "m/s"))
+    ]
 
 
 @dataclass(frozen=True)
