@@ -12,7 +12,7 @@ from simcli.exchange.source.mechanism import (
     clean_numbers,
     hex_colour,
 )
-from simcli.exchange.source.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
+from simcli.exchange.source.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles, obj_text
 from simcli.exchange.source.xml_source import put_scale
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -173,9 +173,7 @@ class MjcfShapes:
             vertices = model.mesh_vert[first : first + count]
             if collides:
                 convex_hull(np.asarray(vertices, float))
-            lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices]
-            lines += [f"f {i + 1} {j + 1} {k + 1}" for i, j, k in model.mesh_face[begin : begin + faces]]
-            self._made[m] = self._write("mesh", m, ".obj", "\n".join(lines) + "\n")
+            self._made[m] = self._write("mesh", m, ".obj", obj_text(vertices, model.mesh_face[begin : begin + faces]))
             self.bodies.note("mesh", m, "written as OBJ from the vertices that MuJoCo compiled")
         return {"type": "mesh", "file": self._made[m]}, frame
 

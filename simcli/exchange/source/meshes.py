@@ -189,7 +189,7 @@ def decompose_mesh(path: Path, concavity: float, most: int | None) -> ConvexPart
     if not parts:
         raise FileError(f"{path}: coacd finds no part of it: is it a closed mesh with a volume?")
     stem = stem_of_parts(path)
-    files = {f"{stem}_{k + 1}.obj": _obj(*part) for k, part in enumerate(parts)}
+    files = {f"{stem}_{k + 1}.obj": obj_text(*part) for k, part in enumerate(parts)}
     return ConvexParts(files, sum(_volume(*part) for part in parts), _volume(vertices, faces))
 
 
@@ -198,7 +198,8 @@ def stem_of_parts(path: Path) -> str:
     return GivenNames(()).give(path.stem, "part")
 
 
-def _obj(vertices, faces) -> str:
+def obj_text(vertices, faces) -> str:
+    """A mesh as OBJ, with nine digits."""
     lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in np.asarray(vertices)]
     lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in np.asarray(faces)]
     return "\n".join(lines) + "\n"
