@@ -49,7 +49,8 @@ class Places:
     """
 
     def __init__(self, job: Job):
-        self._job = job
+        self._job, model = job, job.model
+        self._names = {"joint": model.joints.name, "body": model.bodies.name, "point": model.points.name}
         self._known: dict[str, tuple[str, tuple]] = {}
         self._recorded = [quantity_of(label) for label, _ in recorded_columns(job.measures, job.recorded, job.model)]
 
@@ -75,11 +76,7 @@ class Places:
         group, subject, quantity = split_name(name)
         if quantity in SCALARS.get(group, ()):
             return (f"energy/{quantity}" if group == "energy" else f"diag/{quantity}"), ()
-        names = {
-            "joint": self._job.model.joints.name,
-            "body": self._job.model.bodies.name,
-            "point": self._job.model.points.name,
-        }.get(group, ())
+        names = self._names.get(group, ())
         if subject not in names:
             raise self._unknown(name)
         k = names.index(subject)
@@ -101,11 +98,12 @@ class Places:
                 f"frames of this simulation do not hold `{name}`: name it in output.quantities, as "
                 f"sets=['output.quantities=[{name}]']"
             )
-        model = self._job.model
-        subjects = {"joint": model.joints.name, "body": model.bodies.name, "point": model.points.name}
         known = [f"{group}.{word}" for group, words in SCALARS.items() for word in words]
         known += [
-            f"{group}.{one}.{word}" for group, names in subjects.items() for one in names for word in CHANNEL_GROUPS[group]
+            f"{group}.{one}.{word}"
+            for group, names in self._names.items()
+            for one in names
+            for word in CHANNEL_GROUPS[group]
         ]
         near = get_close_matches(name, [*known, *self._recorded], n=1)
         return UsageError(f"no quantity `{name}`" + (f": did you mean `{near[0]}`?" if near else ""))
