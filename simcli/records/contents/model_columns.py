@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.tables.model import Model
-from simcli.records.contents.layout import Axes, coordinate_units
+from simcli.records.contents.layout import SCALES, Axes, coordinate_units
 
 YOUNGER = "GYDUZXIML"  # axes that files of before lack
 # Columns that files of before lack, of bodies, joints and shapes that those have: zero was all that there was.
@@ -270,16 +270,9 @@ LEFT_OUT: dict[str, str] = {
     ),
 }
 
-# Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
+# Name scales of /model: axis, dataset; those that /frames uses, and its own.
 NAME_SCALES = {
-    "B": "body_name",
-    "J": "joint_name",
-    "NQ": "q_label",
-    "NV": "qd_label",
-    "R": "row_label",
-    "G": "natural_label",
-    "Y": "quantity_label",
-    "D": "stretch_label",
+    **{axis: SCALES[axis] for axis in ("B", "J", "NQ", "NV", "R", "G", "Y", "D")},
     "S": "shape_name",
     "K": "spring_name",
     "A": "wrench_name",
