@@ -147,6 +147,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
+def first_few(names: list[str] | tuple[str, ...], most: int = 4) -> str:
+    """The first of some names, and how many more there are, for a message."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def install_hint(need: str, extra: str) -> str:
     """What to tell whoever lacks an optional package.
 

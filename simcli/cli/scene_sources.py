@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simcli.cli import console
-from simcli.errors import OutputError
+from simcli.errors import OutputError, first_few
 
 _TOLD = 3  # names of elements that meet one fate for one reason
 
@@ -66,9 +66,8 @@ def say_report(report) -> None:
     console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()) + apart)
     for fate in ("changed", "dropped"):
         for kind, why, entries in report.sums(fate):
-            names = [f"{entry.name or kind}:{entry.line}" for entry in entries[:_TOLD]]
-            more = f" and {len(entries) - _TOLD} more" if len(entries) > _TOLD else ""
-            console.say(f"  {fate} {len(entries)} {kind} ({', '.join(names)}{more}): {why}")
+            names = [f"{entry.name or kind}:{entry.line}" for entry in entries]
+            console.say(f"  {fate} {len(entries)} {kind} ({first_few(names, _TOLD)}): {why}")
 
 
 def say_imported(document, scene: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from simcli.analysis.channels import check_worlds
 from simcli.analysis.diff.scenes_and_models import name_changes, scene_changes
 from simcli.analysis.states.portions import frame_range
-from simcli.errors import OutputError, UsageError
+from simcli.errors import OutputError, UsageError, first_few
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
 from simcli.records.drafts import claim_path, refuse_overwrite
@@ -199,24 +199,24 @@ def _check_fits(a: Trajectory, b: Trajectory) -> None:
     both = f"{a.path} and {b.path}"
     keys = [change.key for change in scene_changes(a, b) if not change.key.startswith(_BATCH)]
     if keys:
-        raise UsageError(f"{both} are not of one scene: {_first_of(keys)} differ; `simcli diff` shows how")
+        raise UsageError(f"{both} are not of one scene: {first_few(keys)} differ; `simcli diff` shows how")
     if name_changes(a, b):
         kinds = [change.kind for change in name_changes(a, b)]
-        raise UsageError(f"{both} hold different {_first_of(kinds)}: slice them to the same ones first")
+        raise UsageError(f"{both} hold different {first_few(kinds)}: slice them to the same ones first")
     if tuple(a.params) != tuple(b.params):
         raise UsageError(
-            f"{both} vary different parameters: {_first_of(list(a.params)) or 'none'}, and "
-            f"{_first_of(list(b.params)) or 'none'}"
+            f"{both} vary different parameters: {first_few(list(a.params)) or 'none'}, and "
+            f"{first_few(list(b.params)) or 'none'}"
         )
     if a.channels != b.channels:
         raise UsageError(
-            f"{both} hold different channels: {_first_of(a.channels)}, and {_first_of(b.channels)}: slice them first"
+            f"{both} hold different channels: {first_few(a.channels)}, and {first_few(b.channels)}: slice them first"
         )
     kinds = [run.column("diag/residual").dtype.name for run in (a, b)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"{both} hold numbers of different types: {kinds[0]} and {kinds[1]}")
     if [one.layout for one in a.measures.values()] != [one.layout for one in b.measures.values()]:
-        raise UsageError(f"{both} hold different measures: {_first_of(list(a.measures))}, and {_first_of(list(b.measures))}")
+        raise UsageError(f"{both} hold different measures: {first_few(list(a.measures))}, and {first_few(list(b.measures))}")
     if not (np.array_equal(a.time, b.time) and np.array_equal(a.step, b.step)):
         spans = [f"{run.n_frames} frames up to {run.time[-1]:g} s" if run.n_frames else "no frame" for run in (a, b)]
         raise UsageError(f"{both} have different times, {spans[0]} and {spans[1]}: slice them to the same frames first")
@@ -247,9 +247,3 @@ def _check_apart(a: Trajectory, b: Trajectory) -> None:
             f"world {mine} of {a.path} is world {theirs} of {b.path}{more}: a merged file would hold it twice; "
             "cut one of them by `simcli slice --world`"
         )
-
-
-def _first_of(names: Sequence[str], most: int = 4) -> str:
-    """The first of some names, and how many more there are, for a message."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.analysis.states.columns import PLACES, Name, Names, column_difference, field_columns
 from simcli.analysis.states.portions import Held, States
-from simcli.errors import FileError, SimcliError, UsageError
+from simcli.errors import FileError, SimcliError, UsageError, first_few
 from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.tables.model import JointKind, Model
@@ -122,8 +122,7 @@ class _Table:
         given |= set(np.flatnonzero(~needed(self.model, field)))
         missing = [name.header for name in field_columns(field, self.axes) if name.index not in given]
         if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            raise FileError(f"{self.path}:{line}: columns missing: {', '.join(missing[:3])}{more}")
+            raise FileError(f"{self.path}:{line}: columns missing: {first_few(missing, 3)}")
         unused = [cell.header for cell in cells if not cell.name and not cell.place]
         if unused:
             self.notes.append(f"{self.path}: not read: {', '.join(unused[:6])}{', ...' if len(unused) > 6 else ''}")

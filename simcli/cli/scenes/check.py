@@ -15,7 +15,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.console import plural
 from simcli.cli.options import OUTPUT_SUFFIXES, FixInertia, JsonFlag, PackagePath, SetValues, existing
-from simcli.errors import Exit, Fault, OutputError, SceneError, UsageError, Where
+from simcli.errors import Exit, Fault, OutputError, SceneError, UsageError, Where, first_few
 
 SCENE_SUFFIXES = (".yaml", ".yml")
 _SHOWN = 5  # varied numbers in a message
@@ -255,11 +255,10 @@ def _lacking(document, model, faults: dict) -> Fault:
     """How many worlds cannot begin, and what the first of them lacks."""
     world = min(faults)
     names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
-    values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    values = [f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names]
     text = (
-        f"{len(faults)} of {model.n_worlds} worlds cannot start; the first is world {world}, with {values}{more}: "
-        f"{faults[world].text}"
+        f"{len(faults)} of {model.n_worlds} worlds cannot start; the first is world {world}, with "
+        f"{first_few(values, _SHOWN)}: {faults[world].text}"
     )
     return Fault(faults[world].code, text, document.where(faults[world].path), faults[world].hint, "warning")
 

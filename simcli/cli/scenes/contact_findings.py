@@ -2,7 +2,7 @@
 
 from math import isnan
 
-from simcli.errors import Fault, SceneError
+from simcli.errors import Fault, SceneError, first_few
 from simcli.model.bodies.contact_pairs import idle_shapes
 from simcli.model.bodies.overlaps import find_cuts, find_overlaps
 from simcli.spec.base.nodes import find
@@ -71,8 +71,7 @@ def idle_faults(document, spec, model) -> list[Fault]:
         return []
     owner, key = _owner(model, idle[0])
     place = document.where(f"world.shapes.{key}" if owner == WORLD_NAME else f"bodies.{owner}.shapes.{key}")
-    more = f" and {len(idle) - _SHOWN} more" if len(idle) > _SHOWN else ""
-    text = f"{', '.join(f'`{model.shapes.name[s]}`' for s in idle[:_SHOWN])}{more} cannot touch anything"
+    text = f"{first_few([f'`{model.shapes.name[s]}`' for s in idle], _SHOWN)} cannot touch anything"
     hint = "look at joints, `layers` and `contact.exclude`, or write collide: false"
     return [Fault("SC486", text, place, hint, "warning")]
 
