@@ -15,7 +15,7 @@ from support.process import python
 
 from simcli.analysis.export import channel_tables
 from simcli.cli import process as cli_process
-from simcli.cli.results.export_formats import FORMATS
+from simcli.cli.results.export import FORMATS
 from simcli.errors import Exit
 from simcli.records.reading.reader import open_trajectory
 
