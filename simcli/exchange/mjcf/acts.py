@@ -3,22 +3,17 @@
 A tendon is a sum of coordinates, which becomes a coupling, or a cable over sites, which becomes springs and distances.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mjcf.bodies import JointPlace, MjcfBodies
+from simcli.exchange.mjcf.bodies import JointPlace, LostPartError, MjcfBodies
 from simcli.exchange.mjcf.options import rotors_of
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.source.mechanism import GivenNames, SourceEntry, SourceFrame, SourceJoint, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
 NOT_SCALAR = "joins joints that have not one coordinate each"
-
-
-class LostPartError(ValueError):
-    """Why scenes cannot say what a part is, in words."""
 
 
 class MjcfControl(NamedTuple):
@@ -93,7 +88,6 @@ class Acts:
         bodies, shapes: made.
 
     Attributes:
-        lost: kind of part and index to why it is dropped.
         couplings: fixed tendon to the coupling that it is.
         controls: actuator to what its control became.
         loops: kind of part and index to the joint that closes a loop.
@@ -103,18 +97,9 @@ class Acts:
         self.bodies, self.shapes = bodies, shapes
         self.source, self.model, self.mechanism = bodies.source, bodies.model, bodies.mechanism
         self.names = GivenNames(tuple(self.mechanism.forces))
-        self.lost: dict[tuple[str, int], str] = {}
         self.couplings: dict[int, SourceEntry] = {}
         self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
         self.loops: dict[tuple[str, int], SourceJoint] = {}
-
-    def read_all(self, kind: str, count: int, read: Callable[[int], object]) -> None:
-        """Read the parts of a kind; those that scenes cannot say are lost."""
-        for index in range(count):
-            try:
-                read(index)
-            except LostPartError as why:
-                self.lost[kind, index] = str(why)
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""
@@ -182,7 +167,7 @@ class Acts:
             if set(entry.words) <= {"type", "of", "unit", "rest"}:
                 self.mechanism.forces = {key: one for key, one in self.mechanism.forces.items() if one is not entry}
                 if ("tendon", t) not in self.bodies.notes:
-                    self.lost["tendon", t] = "nothing acts along it"
+                    self.bodies.lost["tendon", t] = "nothing acts along it"
 
 
 def term_of(place: JointPlace, factor: float) -> dict:
@@ -204,7 +189,7 @@ class Tendons:
 
     def read(self) -> None:
         """Make all of them."""
-        self.acts.read_all("tendon", self.model.ntendon, self._tendon)
+        self.bodies.read_all("tendon", self.model.ntendon, self._tendon)
 
     def _tendon(self, t: int) -> None:
         model, wraps = self.model, self.source.mujoco.mjtWrap

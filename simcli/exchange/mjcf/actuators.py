@@ -7,7 +7,8 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 
 import numpy as np
 
-from simcli.exchange.mjcf.acts import Acts, LostPartError, MjcfControl, MjcfPush, MjcfServo, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
+from simcli.exchange.mjcf.bodies import LostPartError
 from simcli.exchange.mjcf.options import gears_of
 from simcli.exchange.source.mechanism import clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -34,7 +35,7 @@ class Actuators:
 
     def read(self) -> None:
         """Make all of them."""
-        self.acts.read_all("actuator", self.model.nactuator, self._actuator)
+        self.bodies.read_all("actuator", self.model.nactuator, self._actuator)
         self._tell_bounds()
         self._tell_rotors()
 

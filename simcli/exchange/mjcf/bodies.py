@@ -6,6 +6,7 @@ without mass stand between, one after each joint but the last.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,10 @@ _TYPES = {BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}
 _ORTHOGONAL = 1e-9  # cosine of two axes, or distance [m] of two anchors, below which a d6 takes them
 _INERTIA_DIGITS = 14  # significant ones of the largest moment: MuJoCo turns inertias to their principal axes and back
 _SHORTEST = 3  # letters that names of joints must share for their d6 to be called by these
+
+
+class LostPartError(ValueError):
+    """Why scenes cannot say what a part is, in words."""
 
 
 class JointPlace(NamedTuple):
@@ -82,6 +87,7 @@ class MjcfBodies:
         frames: index of a body to its frame in that link.
         places: index of a joint to where it is.
         notes: kind of part and index to what a report says of it.
+        lost: kind of part and index to why it is dropped.
     """
 
     def __init__(self, source: MjcfSource, mechanism: SourceModel, alone: set[int]):
@@ -91,6 +97,7 @@ class MjcfBodies:
         self.frames: dict[int, SourceFrame] = {0: NO_OFFSET}
         self.places: dict[int, JointPlace] = {}
         self.notes: dict[tuple[str, int], list[str]] = {}
+        self.lost: dict[tuple[str, int], str] = {}
         self.in_degrees = compiler_word(source.root, "angle", "degree") == "degree"
         flags = self.model.opt.disableflags
         bits = source.mujoco.mjtDisableBit
@@ -107,6 +114,14 @@ class MjcfBodies:
         )
         for b in range(1, self.model.nbody):
             self._body(b)
+
+    def read_all(self, kind: str, count: int, read: Callable[[int], object]) -> None:
+        """Read the parts of a kind; those that scenes cannot say are lost."""
+        for index in range(count):
+            try:
+                read(index)
+            except LostPartError as why:
+                self.lost[kind, index] = str(why)
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""

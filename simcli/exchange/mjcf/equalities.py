@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, LostPartError, term_of
-from simcli.exchange.mjcf.bodies import JointPlace, frame_of
+from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
+from simcli.exchange.mjcf.bodies import JointPlace, LostPartError, frame_of
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.source.beginning import start_of
 from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, clean_numbers
@@ -27,7 +27,7 @@ class Equalities:
 
     def read(self) -> None:
         """Make all of them."""
-        self.acts.read_all("equality", self.model.neq, self._equality)
+        self.bodies.read_all("equality", self.model.neq, self._equality)
 
     def _equality(self, e: int) -> None:
         model, mujoco = self.model, self.source.mujoco

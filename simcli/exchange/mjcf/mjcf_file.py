@@ -169,23 +169,20 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         bodies.note("geom", of_shape[id(shape)], words)
     Touching(shapes, touching_geoms(source)).write()
-    report_elements(source, _fates(source, bodies, shapes, acts), report)
+    report_elements(source, _fates(source, bodies, shapes), report)
     return mechanism
 
 
-def _fates(source: MjcfSource, bodies: MjcfBodies, shapes: MjcfShapes, acts: Acts) -> Fates:
+def _fates(source: MjcfSource, bodies: MjcfBodies, shapes: MjcfShapes) -> Fates:
     """What became of the parts, of those who made them."""
     model = source.model
-    lost = acts.lost | {("geom", g): why for g, why in shapes.lost.items()}
-    lost |= {("camera", c): why for c, why in shapes.lost_cameras.items()}
     for p in range(model.npair):
-        ends = {int(model.pair_geom1[p]), int(model.pair_geom2[p])}
-        if ends & set(shapes.lost):
-            lost["pair", p] = "one of its geoms is dropped"
+        if any(("geom", int(end)) in bodies.lost for end in (model.pair_geom1[p], model.pair_geom2[p])):
+            bodies.lost["pair", p] = "one of its geoms is dropped"
     used = {"mesh": set(), "hfield": set()}
     types = source.mujoco.mjtGeom
     for g in shapes.of:
         kind = int(model.geom_type[g])
         if kind in (types.mjGEOM_MESH, types.mjGEOM_HFIELD):
             used["mesh" if kind == types.mjGEOM_MESH else "hfield"].add(int(model.geom_dataid[g]))
-    return Fates(lost, bodies.notes, used, compiler_word(source.root, "fusestatic") == "true")
+    return Fates(bodies.lost, bodies.notes, used, compiler_word(source.root, "fusestatic") == "true")

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mjcf.acts import Acts, LostPartError
-from simcli.exchange.mjcf.bodies import frame_of
+from simcli.exchange.mjcf.acts import Acts
+from simcli.exchange.mjcf.bodies import LostPartError, frame_of
 from simcli.exchange.source.mechanism import NO_OFFSET, GivenNames, SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -53,7 +53,7 @@ class MjcfSensors:
 
     def read(self) -> None:
         """Make all of them."""
-        self.acts.read_all("sensor", self.model.nsensor, self._sensor)
+        self.bodies.read_all("sensor", self.model.nsensor, self._sensor)
         if self.found:
             self.acts.mechanism.sections["sensors"] = self.found
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
+from simcli.exchange.mjcf.bodies import LostPartError, MjcfBodies, frame_of
 from simcli.exchange.source.mechanism import (
     NO_OFFSET,
     PLANE_LOOK,
@@ -31,22 +31,18 @@ class MjcfShapes:
     Attributes:
         of: geom to its shape, of those that scenes can have.
         owner: geom to the name of the body that has it, or `world`.
-        lost: geom to why it is dropped.
         sites: to the link that they are in, and the frame there.
         places: site to its name in a scene, `body/point` or `world/frame`.
         ends: site to what springs call it: `body/point`, or {"world": [..]}.
-        lost_cameras: to why they are dropped.
     """
 
     def __init__(self, bodies: MjcfBodies, meshes: MeshFiles):
         self.bodies, self.source, self.model, self.meshes = bodies, bodies.source, bodies.model, meshes
         self.of: dict[int, SourceShape] = {}
         self.owner: dict[int, str] = {}
-        self.lost: dict[int, str] = {}
         self.sites: dict[int, tuple[str, SourceFrame]] = {}
         self.places: dict[int, str] = {}
         self.ends: dict[int, object] = {}
-        self.lost_cameras: dict[int, str] = {}
         self._made: dict[int, str] = {}  # mesh to the file that was written of its compiled vertices
         types = self.source.mujoco.mjtGeom
         self._forms = {
@@ -67,12 +63,15 @@ class MjcfShapes:
             collides: (ngeom,) whether a geom could touch another one, if only of another file.
         """
         names = {name: GivenNames(()) for name in self.bodies.mechanism.links}
-        for g in range(self.model.ngeom):
-            self._geom(g, bool(collides[g]), names)
+        self.bodies.read_all("geom", self.model.ngeom, lambda g: self._geom(g, bool(collides[g]), names))
         points = {name: GivenNames(tuple(link.points)) for name, link in self.bodies.mechanism.links.items()}
         for s in range(self.model.nsite):
             self._site(s, points)
-        self._cameras()
+        cameras: dict[str, dict] = {}
+        names_of_cameras = GivenNames(())
+        self.bodies.read_all("camera", self.model.ncam, lambda c: self._camera(c, names_of_cameras, cameras))
+        if cameras:
+            self.bodies.mechanism.sections["look"] = {"cameras": cameras}
 
     def static_frame(self, b: int) -> SourceFrame:
         """The pose in the world of a body that is fixed to it."""
@@ -94,16 +93,13 @@ class MjcfShapes:
             frame, owner = own.after(self.static_frame(b)), WORLD_NAME
             self.owner[g] = WORLD_NAME
             if not collides:
-                self.lost[g] = PLANE_LOOK
-                return
+                raise LostPartError(PLANE_LOOK)
         if kind not in self._forms:
-            self.lost[g] = f"a geom of the type `{kind.name.removeprefix('mjGEOM_').lower()}`"
-            return
+            raise LostPartError(f"a geom of the type `{kind.name.removeprefix('mjGEOM_').lower()}`")
         try:
             words, frame = self._forms[kind](g, kind, frame, collides)
         except (LostMeshError, HullError) as error:
-            self.lost[g] = f"mesh: {error}"
-            return
+            raise LostPartError(f"mesh: {error}") from None
         words |= self._margin(g) if collides else {}
         name = self.bodies.give(names[owner], "geom", g, _fallback(element, kind, self.bodies.names[b]))
         colour, opacity = self._colour(g)
@@ -198,24 +194,18 @@ class MjcfShapes:
         self.ends[s] = {"world": list(frame.xyz)} if owner == WORLD_NAME else f"{owner}/{name}"
         self.sites[s] = (owner, frame)
 
-    def _cameras(self) -> None:
-        found, names, model = {}, GivenNames(()), self.model
-        fixed = int(self.source.mujoco.mjtCamLight.mjCAMLIGHT_FIXED)
-        for c in range(model.ncam):
-            b = int(model.cam_bodyid[c])
-            if model.cam_projection[c] == int(self.source.mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC):
-                self.lost_cameras[c] = "shows parallel rays; cameras of scenes have an angle of view"
-                continue
-            if int(model.cam_mode[c]) != fixed or model.body_weldid[b]:
-                self.lost_cameras[c] = "moves with a body; cameras of scenes stand in the world"
-                continue
-            frame = frame_of(model.cam_pos[c], model.cam_quat[c]).after(self.static_frame(b))
-            ahead = np.round(np.asarray(frame.xyz) - frame.matrix[:, 2], _PLACES)
-            name = names.give(self.source.name("camera", c), "camera")
-            up, angle = _tidied_direction(frame.matrix[:, 1]), f"{float(model.cam_fovy[c]):.10g} deg"
-            found[name] = {"from": list(frame.xyz), "at": list(clean_numbers(ahead)), "up": list(up), "fov": angle}
-        if found:
-            self.bodies.mechanism.sections["look"] = {"cameras": found}
+    def _camera(self, c: int, names: GivenNames, found: dict[str, dict]) -> None:
+        model, mujoco = self.model, self.source.mujoco
+        b = int(model.cam_bodyid[c])
+        if model.cam_projection[c] == int(mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC):
+            raise LostPartError("shows parallel rays; cameras of scenes have an angle of view")
+        if int(model.cam_mode[c]) != int(mujoco.mjtCamLight.mjCAMLIGHT_FIXED) or model.body_weldid[b]:
+            raise LostPartError("moves with a body; cameras of scenes stand in the world")
+        frame = frame_of(model.cam_pos[c], model.cam_quat[c]).after(self.static_frame(b))
+        ahead = np.round(np.asarray(frame.xyz) - frame.matrix[:, 2], _PLACES)
+        name = names.give(self.source.name("camera", c), "camera")
+        up, angle = _tidied_direction(frame.matrix[:, 1]), f"{float(model.cam_fovy[c]):.10g} deg"
+        found[name] = {"from": list(frame.xyz), "at": list(clean_numbers(ahead)), "up": list(up), "fov": angle}
 
 
 def _tidied_direction(vector: np.ndarray) -> tuple[float, ...]:
