@@ -1,5 +1,7 @@
 """The error tree, places in scene files, and exit codes. Imports nothing of simcli."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -165,3 +167,16 @@ def install_hint(need: str, extra: str) -> str:
 
 class SimcliWarning(UserWarning):
     """What goes on all the same, but not as it should; the message is for the user."""
+
+
+@contextmanager
+def from_extra(need: str, extra: str) -> Iterator[None]:
+    """For the import of a package that may lack; arguments as of `install_hint`.
+
+    Raises:
+        UsageError: it does; the message says how to get it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(install_hint(need, extra)) from error

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.errors import SimulationError, UsageError, install_hint
+from simcli.errors import SimulationError, UsageError, from_extra
 from simcli.search.batches import Batches
 from simcli.search.fit_data import Log
 from simcli.search.fit_statistics import Statistics, statistics_of, without_undetermined
@@ -123,10 +123,8 @@ def fit_log(
         SimulationError: the run that the scene starts from fails.
         SceneError: it is no valid scene.
     """
-    try:
+    with from_extra("fits need scipy", "fit"):
         from scipy.optimize import least_squares
-    except ImportError as error:
-        raise UsageError(install_hint("fits need scipy", "fit")) from error
     absolute, n_data = log.has_sigma, int(log.is_known.sum())
     if n_data < len(free):
         raise UsageError(f"{log.path}: has {n_data} numbers, too few for {len(free)} free ones")

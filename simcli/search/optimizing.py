@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simcli.errors import FileError, SimulationError, UsageError, install_hint
+from simcli.errors import FileError, SimulationError, from_extra
 from simcli.search.generations import Generation
 from simcli.search.intervals import Interval
 
@@ -105,12 +105,9 @@ def library():
     Raises:
         UsageError: it is not installed.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that its pictures need matplotlib, which nobody asks for here
-            import cma
-    except ImportError as error:
-        raise UsageError(install_hint("optimizing needs cma", "optimize")) from error
+    with from_extra("optimizing needs cma", "optimize"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that its pictures need matplotlib, which nobody asks for here
+        import cma
     return cma
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.errors import UsageError, install_hint
+from simcli.errors import UsageError, from_extra
 from simcli.records.drafts import MARK, PNG_KEY, drafted
 from simcli.spec.base.fault_list import suffix_of
 
@@ -122,16 +122,12 @@ def _write_mp4(pictures: Iterable[_Array], size: tuple[int, int], rate: Fraction
 
 
 def _pillow():
-    try:
+    with from_extra("pictures need Pillow", "render"):
         from PIL import Image
-    except ImportError as error:
-        raise UsageError(install_hint("pictures need Pillow", "render")) from error
     return Image
 
 
 def _av():
-    try:
+    with from_extra("MP4 needs PyAV", "render"):
         import av
-    except ImportError as error:
-        raise UsageError(install_hint("MP4 needs PyAV", "render")) from error
     return av

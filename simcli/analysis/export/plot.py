@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.channels import Channel
-from simcli.errors import UsageError, install_hint
+from simcli.errors import UsageError, from_extra
 from simcli.records.drafts import MARK, PNG_KEY, drafted
 from simcli.spec.base.fault_list import suffix_of
 
@@ -82,12 +82,10 @@ def new_figure(width: float, height: float, title: str):
     Raises:
         UsageError: matplotlib is not installed.
     """
-    try:
+    with from_extra("plots need matplotlib", "plot"):
         # Not pyplot: no window, no global state, the same picture with and without a display.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError(install_hint("plots need matplotlib", "plot")) from error
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
     FigureCanvasAgg(figure)
     if title:
@@ -206,10 +204,8 @@ def text_of(figure, has_blocks: bool = True, has_colours: bool = True) -> str:
     Raises:
         UsageError: plotext is not installed.
     """
-    try:
+    with from_extra("plots in a terminal need plotext", "plot"):
         import plotext
-    except ImportError as error:
-        raise UsageError(install_hint("plots in a terminal need plotext", "plot")) from error
     size = shutil.get_terminal_size((80, 24))
     width = int(np.clip(size.columns, *_COLUMNS))
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]

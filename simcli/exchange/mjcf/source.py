@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simcli.errors import FileError, UsageError, install_hint
+from simcli.errors import FileError, from_extra
 from simcli.exchange.source.meshes import resolved_path
 from simcli.exchange.source.xml_reader import XmlElement, read_xml
 from simcli.spec.base.text import MAX_BYTES
@@ -101,10 +101,8 @@ def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> M
         UsageError: MuJoCo is not installed.
         FileError: a file is missing or outside of the folder of the model, or MuJoCo refuses the model.
     """
-    try:
+    with from_extra("MJCF needs mujoco", "import"):
         import mujoco
-    except ImportError as error:
-        raise UsageError(install_hint("MJCF needs mujoco", "import")) from error
     allowed = [one.resolve() for one in (path.resolve().parent, *search)]
     _place_includes(path, root, allowed)
     _check_sizes(path, root)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.errors import FileError, UsageError, install_hint
+from simcli.errors import FileError, from_extra
 from simcli.exchange.source.mechanism import GivenNames
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
@@ -172,10 +172,8 @@ def decompose_mesh(path: Path, concavity: float, most: int | None) -> ConvexPart
 
     Source: Wei et al. (2022), collision-aware convex decomposition. No deviation.
     """
-    try:
+    with from_extra("decompositions need coacd", "decompose"):
         import coacd
-    except ImportError as error:
-        raise UsageError(install_hint("decompositions need coacd", "decompose")) from error
     try:
         vertices, faces = read_mesh(path)
     except MeshError as error:

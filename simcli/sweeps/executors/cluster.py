@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simcli.errors import DeviceError, OutputError, UsageError, install_hint
+from simcli.errors import DeviceError, OutputError, from_extra
 from simcli.pipeline import read_scene
 from simcli.spec.checks.references import file_contents
 from simcli.spec.document.packed import packed
@@ -70,10 +70,8 @@ CLOSE_S = 2.0
 
 
 def _distributed():
-    try:
+    with from_extra("--cluster needs the package distributed", "cluster"):
         import distributed
-    except ImportError as error:
-        raise UsageError(install_hint("--cluster needs the package distributed", "cluster")) from error
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong with it is told here
     return distributed
