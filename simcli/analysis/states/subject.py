@@ -4,7 +4,7 @@ A run gives its own mechanism: the structure from the scene in its /provenance, 
 /model. A scene of one's own may be given states of a run: the names must agree, the numbers are the scene's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 
@@ -12,16 +12,16 @@ import numpy as np
 
 from simcli.analysis.states.columns import column_difference
 from simcli.analysis.worlds.batch_values import column_of
-from simcli.errors import Fault, SceneError, UsageError
+from simcli.errors import Fault, FileError, SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds, world_table
+from simcli.model.joints.edit import with_numbers
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
 from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
-from simcli.records.reading.stored_model import stored_model
 from simcli.spec import Document, SceneSpec, document_of_text, n_worlds, resolve, resolved_yaml
 from simcli.spec.schema.body import InertiaSpec
 
@@ -266,3 +266,33 @@ def of_one_world(model: Model) -> Model:
             columns = vars(table).values() if is_dataclass(table) else ()
             varies += [name for column in columns if np.shape(column)[:1] == (model.n_worlds,)]
     return model if varies else replace(model, n_worlds=1, joint_q=model.joint_q[:1], joint_qd=model.joint_qd[:1])
+
+
+def stored_model(base: Model, tables: Mapping[str, np.ndarray], path: str, world: int | None = None) -> Model:
+    """The model of a run.
+
+    Args:
+        base: of its scene, one world; shapes are left as they are there.
+        tables: /model of the file.
+        path: of the file, for messages.
+        world: one world alone; None for all.
+
+    Raises:
+        FileError: the tables are not those of the scene.
+    """
+    columns, wrong = {}, []
+    for column in COLUMNS:
+        if not column.path or column.path.startswith("shapes."):
+            continue
+        mine, theirs = column.read(base), tables[column.name]
+        if column.axes[0] != "W|1":
+            if mine.shape != theirs.shape or (mine != theirs).any():
+                wrong.append(column.name)
+        elif theirs.shape[1:] != mine.shape[1:]:
+            wrong.append(column.name)
+        else:
+            columns[column.path] = theirs[world : world + 1] if world is not None and len(theirs) > 1 else theirs
+    if wrong:
+        raise FileError(f"{path}: the scene in /provenance and /model disagree in {', '.join(wrong[:6])}")
+    n_worlds = 1 if world is not None else max([1, *map(len, columns.values())])
+    return with_numbers(base, columns, n_worlds)
