@@ -150,7 +150,7 @@ world: {{shapes: {{ground: {{type: plane}}}}}}
 bodies: {{ball: {{pose: {{xyz: [0, 0, 0.1]}}, mass: 1, inertia: {{diag: [0.01, 0.01, 0.01]}},
                 shapes: {{s: {{type: sphere, radius: 0.1}}}}}}}}
 contact: {{enabled: {str(acts).lower()}}}
-solver: {{type: generalized, dt: 1.0e-3}}
+solver: {{type: generalized, dt: 1.0e-3, contact: {{tolerance: 1.0e-11}}}}
 run: {{duration: 0.02}}
 output: {{every: 0.01, channels: [state, joints]}}
 """)
