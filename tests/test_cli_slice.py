@@ -1,6 +1,7 @@
 """`simcli slice` and `merge`: parts of runs that are runs, whole to every reader, equal to what they were cut from."""
 
 import json
+import re
 
 import h5py
 import numpy as np
@@ -14,6 +15,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.results import plot
 from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
+from simcli.records.contents.layout import CHANNELS
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.integrity.verification import verify
 from simcli.records.reading.reader import open_trajectory
@@ -111,6 +113,11 @@ def test_times_bound_the_frames(cut, path):
         assert part.time.tolist() == pytest.approx(np.arange(5, 13) * 0.01)
     with open_trajectory(cut("--until", "0", name="first.h5")) as part:
         assert part.n_frames == 1
+
+
+def test_help_names_all_channels(command):
+    text = command("slice", "--help")[1]
+    assert [name for name in CHANNELS if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_channels_and_bodies_are_left_out(cut, path, command):

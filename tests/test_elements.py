@@ -226,7 +226,7 @@ QUARTER, CLOSED = 0.5, 1e-6  # drifts at a quarter of the step, in those of the 
 
 def supported(solver, integrator):
     """Names of the elements that a solver takes, by the lists of the code."""
-    by_type = {get_args(force.model_fields["type"].annotation)[0]: force for force in FORCES}
+    by_type = {force.type_name(): force for force in FORCES}
     takes = [name for name, e in ELEMENTS.items() if not e.kind or solver in by_type[e.kind].SOLVERS]
     if integrator == "generalized_alpha":
         takes = [name for name in takes if ELEMENTS[name].is_smooth]
@@ -292,9 +292,9 @@ def runner_of():
 
 
 def test_every_force_is_here():
-    assert {e.kind for e in ELEMENTS.values()} - {""} == {get_args(f.model_fields["type"].annotation)[0] for f in FORCES}
+    assert {e.kind for e in ELEMENTS.values()} - {""} == {f.type_name() for f in FORCES}
     for force in FORCES:
-        smooth = [e.is_smooth for e in ELEMENTS.values() if e.kind == get_args(force.model_fields["type"].annotation)[0]]
+        smooth = [e.is_smooth for e in ELEMENTS.values() if e.kind == force.type_name()]
         assert any(smooth) == force.IS_SMOOTH
 
 

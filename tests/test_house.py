@@ -1,12 +1,14 @@
 """The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them.
 
-`simcli docs house`: every file and function that the page names is there, and so are the lists of all integrators.
+`simcli docs house`: every file and function that the page names is there, and so are the lists of all integrators. Its
+recipes are followed in a copy of the package: what they make runs, and a line that is left out is named by an import.
 
 Taichi gets the same texts of device functions as by its own search, which is most of the time of a start.
 """
 
 import ast
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -16,13 +18,17 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
+from scipy.optimize import brentq
 from support.process import TIMEOUT, environment, python
+from support.recipes import RECIPES, copy_with, in_copy
 from support.slow_cases import SLOW_CASES
 
 import simcli
@@ -30,6 +36,8 @@ import simcli.kernels
 import simcli.solvers
 from simcli.kernels.language import source_text, ti
 from simcli.kernels.language.internals import kernel_impl
+from simcli.model.tables import model
+from simcli.model.tables.table_base import Table
 from simcli.spec.schema.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
@@ -42,6 +50,7 @@ FLOORS = {
     "release": 0,
     "rotations": 0,
     "joint_types": 0,
+    "output_channels": 0,
     "source_digest": 0,
     "spec": 1,
     "model": 2,
@@ -564,7 +573,139 @@ def test_the_spelling_of_every_force_is_named():
     """Lines as `- element, element: transmission; law`."""
     part = PAGE.partition("## Where a force is spelled")[2].partition("##")[0]
     told = {word for words in re.findall(r"^- ([\w, ]+):", part, re.MULTILINE) for word in words.split(", ")}
-    assert {get_args(force.model_fields["type"].annotation)[0] for force in FORCES} <= told
+    assert {force.type_name() for force in FORCES} <= told
+
+
+RADIUS, MASS, SPEED_AT_START = 1.0, 2.0, 2.2  # [m], [kg], [m/s]
+PULLS = [8.0, 8.8]  # [N m^2], of two worlds, whose orbits are ellipses
+OFF, END = 600, 800  # steps at which the pull ends, and the run
+ORBIT = f"""
+simcli: 1
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  moon:
+    mass: {MASS}
+    inertia: {{diag: [0.1, 0.1, 0.1]}}
+    pose: {{xyz: [{RADIUS}, 0, 0]}}
+    velocity: {{linear: [0, {SPEED_AT_START}, 0]}}
+forces: {{pull: {{type: magnet, a: {{world: [0, 0, 0]}}, b: {{body: moon, at: [0, 0, 0]}}, strength: {PULLS[0]}}}}}
+sensors: {{pace: {{type: speed, at: moon}}}}
+measure: {{least: {{min_abs: body.moon.velocity, component: 1}}}}
+events: [{{at: {OFF * 1e-3}, set: {{forces.pull.strength: 0}}}}]
+solver: {{type: SOLVER, integrator: INTEGRATOR, dt: 1 ms}}
+run: {{duration: {END * 1e-3}}}
+output: {{every: 1 ms, channels: [state, energy, twists], quantities: [sensor.pace.speed]}}
+batch: {{worlds: 2, vary: {{forces.pull.strength: {{list: {PULLS}}}}}}}
+"""
+SHOWN_OF_ORBIT = """
+import json
+import simcli
+
+run = simcli.open("orbit.h5")
+body = run.body("moon")
+found = {
+    "position": body.position[...].tolist(),
+    "velocity": body.velocity[...].tolist(),
+    "twist": body.twist[..., :3].tolist(),
+    "speed": run.column("frames/quantity")[..., 0].tolist(),
+    "least": run.measures["least"].value.tolist(),
+    "strength": run.model["magnet_strength"].tolist(),
+    "drift": abs(run.energy.drift[...]).max(axis=0).tolist(),
+}
+print(json.dumps(found))
+"""
+NEAR_ORBIT = {"rk4": 1e-9, "zhong06": 1e-5, "implicit": 1e-4, "semi_implicit": 2e-2}  # [m, m/s], by order, of steps of 1 ms
+
+
+@pytest.mark.parametrize("words", RECIPES)
+def test_a_recipe_of_the_page_names_its_files(words):
+    """As many as it says; of a new one its folder."""
+    (line,) = re.findall(rf"^- {words}.*?(?=^- )", PAGE, re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"`([\w/]+(?:\.py|/))(?::\w+)?`", line))
+    new = {name for name, change in RECIPES[words].items() if isinstance(change, str)}
+    assert {name.rpartition("/")[0] + "/" if name in new else name for name in RECIPES[words]} <= named
+    assert f"{len(RECIPES[words])} files" in line
+
+
+@pytest.fixture(scope="module")
+def with_recipes(tmp_path_factory):
+    return copy_with(tmp_path_factory.mktemp("recipes"), *RECIPES.values())
+
+
+def on_orbit(strength, t):
+    """Position and velocity of a point that starts at its nearest place to a pole. Source: Kepler (1609), his equation."""
+    mu = strength / MASS
+    shape = SPEED_AT_START**2 * RADIUS / mu - 1.0
+    axis = RADIUS / (1.0 - shape)
+    mean = np.sqrt(mu / abs(axis) ** 3) * t
+    angle = brentq(lambda E: E - shape * np.sin(E) - mean, 0.0, mean + 1.0, xtol=1e-14)
+    rate, flat = np.sqrt(mu / axis**3) / (1.0 - shape * np.cos(angle)), np.sqrt(1.0 - shape**2)
+    place = axis * (np.cos(angle) - shape), axis * flat * np.sin(angle)
+    return np.array([*place, 0.0]), axis * rate * np.array([-np.sin(angle), flat * np.cos(angle), 0.0])
+
+
+def orbit_of(folder, solver, integrator):
+    """What a run of the copy shows, which `diff` reads as well."""
+    (folder / "orbit.yaml").write_text(ORBIT.replace("SOLVER", solver).replace("INTEGRATOR", integrator))
+    for words in (("run", "orbit.yaml", "-o", "orbit.h5", "--force"), ("diff", "orbit.h5", "orbit.h5")):
+        done = in_copy(folder, "-m", "simcli", *words)
+        assert done.returncode == 0, done.stderr
+    done = in_copy(folder, "-c", SHOWN_OF_ORBIT)
+    assert done.returncode == 0, done.stderr
+    return {name: np.array(values) for name, values in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [
+        ("generalized", "rk4"),
+        pytest.param("natural", "zhong06", marks=pytest.mark.full),
+        pytest.param("generalized", "implicit", marks=pytest.mark.full),
+        pytest.param("maximal", "semi_implicit", marks=pytest.mark.full),
+    ],
+)
+def test_what_the_recipes_of_the_page_make_runs(solver, integrator, with_recipes):
+    """A force by 1/r^2 that an event ends and a batch varies, a sensor, a channel and a reduction."""
+    found, near = orbit_of(with_recipes, solver, integrator), NEAR_ORBIT[integrator]
+    assert found["strength"].tolist() == [[strength] for strength in PULLS]
+    for w, strength in enumerate(PULLS):
+        place, velocity = on_orbit(strength, OFF * 1e-3)
+        assert found["position"][OFF, w] == pytest.approx(place, abs=near)
+        assert found["velocity"][OFF, w] == pytest.approx(velocity, abs=near)
+        assert found["position"][END, w] == pytest.approx(place + (END - OFF) * 1e-3 * velocity, abs=near)
+    assert np.array_equal(found["twist"], found["velocity"])
+    assert found["speed"] == pytest.approx(np.linalg.norm(found["velocity"], axis=-1), rel=1e-12)
+    assert found["least"].reshape(-1) == pytest.approx(np.abs(found["velocity"][..., 1]).min(axis=0), rel=1e-12)
+
+
+LEFT_OUT_OF_RECIPES = {  # recipe, file: what an import says
+    ("a force on links", "model/tables/model.py"): "`Model` of model/tables/model.py has no table with entry='magnet'",
+    ("a force on links", "model/from_scene.py"): "nothing reads {'magnets'} of a scene",
+    ("a force on links", "kernels/forces/columns.py"): "forces {'magnets'} would not act",
+    ("a channel of frames", "records/contents/layout.py"): "channels {'twists'} are not both of DATASETS",
+    ("a channel of frames", "solvers/run/frame_buffers.py"): "nothing fills {'frames/body_twist'}",
+    ("a type of sensor", "solvers/output/sensor_formulas.py"): "sensors of type {'speed'} have no formula",
+    ("a reduction of measures", "solvers/output/reductions.py"): "reductions {'min_abs'} would keep nothing",
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("words", "file"), LEFT_OUT_OF_RECIPES)
+def test_a_line_that_is_missing_is_named_by_an_import(words, file, tmp_path):
+    lines = {name: change for name, change in RECIPES[words].items() if name != file}
+    done = in_copy(copy_with(tmp_path, lines), "-c", "import simcli.model.from_scene, simcli.solvers.run.engine")
+    assert LEFT_OUT_OF_RECIPES[words, file] in done.stderr
+
+
+def test_an_array_without_its_axes_is_refused(monkeypatch):
+    @dataclass(frozen=True)
+    class Odd(Table):
+        mass: np.ndarray
+
+    monkeypatch.setitem(model.TABLES, "odd", Odd)
+    told = "; ".join(model._faults())
+    assert "`odd` says neither `entry=`" in told
+    assert "`odd.mass` is an array without `per(..)`" in told
 
 
 def device_functions():

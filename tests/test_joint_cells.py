@@ -17,9 +17,6 @@ Effort limits of ball drives: the size of the torque stays within them, in every
 import ast
 import json
 import math
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -32,7 +29,7 @@ from support.contact_scenes import run
 from support.contacts import read_model
 from support.device import live_device
 from support.joint_cells import FIELDS, judged, names_not_covered
-from support.process import TIMEOUT, environment
+from support.recipes import copy_with, in_copy
 from support.scenes import scene
 
 import simcli
@@ -329,32 +326,7 @@ print(json.dumps(found))
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """A folder with the package and five more joint types."""
-    folder = tmp_path_factory.mktemp("house")
-    copy = folder / "simcli"
-    original = Path(simcli.__file__).parent
-    shutil.copytree(original, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    if (project := original.parent / "pyproject.toml").is_file():  # of a package that is not installed, for its version
-        shutil.copy(project, folder)
-    for name, additions in LINES.items():
-        text = (copy / name).read_text(encoding="utf-8")
-        for there, added in additions:
-            assert text.count(there) == 1, (name, there)
-            text = text.replace(there, there + added)
-        (copy / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-def in_house(house, *words):
-    """A process that has the joint types."""
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=house,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        env=environment(PYTHONPATH=str(house)),
-        check=False,
-    )
+    return copy_with(tmp_path_factory.mktemp("house"), LINES)
 
 
 # Files that may name several joint types: the list, what is keyed by it, and what other programs have for some types.
@@ -445,7 +417,7 @@ def test_a_list_of_joint_types_would_be_found(text, is_list):
 
 def test_it_is_as_the_joint_that_it_is_like(house):
     (house / "scene.yaml").write_text(SCENE)
-    done = in_house(house, "-c", CHILD)
+    done = in_copy(house, "-c", CHILD)
     assert done.returncode == 0, done.stderr
     for solver, (seen, placed, said) in json.loads(done.stdout.splitlines()[-1]).items():
         for new, known in (("socket", "ball"), ("slider_ball", "point_on_line")):
@@ -463,7 +435,7 @@ def test_an_effort_on_it_is_supported_or_refused(house):
     refused = SCENE.replace("joint: socket, value: [0.1, 0.2, 0.3]", "joint: slider_ball, value: [1, 0, 0, 0]")
     for name, text, code in (("sound", SCENE, 0), ("refused", refused, 1)):
         (house / f"{name}.yaml").write_text(text.replace("SOLVER", "generalized"))
-        done = in_house(house, "-m", "simcli", "check", f"{name}.yaml")
+        done = in_copy(house, "-m", "simcli", "check", f"{name}.yaml")
         assert done.returncode == code, (name, done.stdout + done.stderr)
     assert "SC501" in done.stderr
     assert "an effort on a `slider_ball` joint" in done.stderr
@@ -531,7 +503,7 @@ def test_a_screw_across_a_slide_moves_as_two_joints_do(house):
     write_machine(house, "generalized", BY_TWO, type="generalized")
     for solver in ("natural", "maximal"):
         write_machine(house, solver, {"helix": BY_TWO["helix"]}, type=solver)
-    done = in_house(house, "-c", STEPS_CHILD, *NEAR_BY)
+    done = in_copy(house, "-c", STEPS_CHILD, *NEAR_BY)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     q, qd = ([*one, *two] for one, two in zip(*(found["generalized"][j] for j in ("slide", "screw")), strict=True))
@@ -550,7 +522,7 @@ def checked(house):
     write_machine(house, "affine_rail", {"rail": RAIL}, type="affine")
     write_machine(house, "affine_damped_rail", {"rail": RAIL | {"damping": 2.0}}, type="affine")
     names = ("no_pitch", "affine_helix", "alpha_helix", "affine_rail", "affine_damped_rail")
-    done = in_house(house, "-m", "simcli", "check", *(f"{name}.json" for name in names), "--json")
+    done = in_copy(house, "-m", "simcli", "check", *(f"{name}.json" for name in names), "--json")
     assert done.returncode == 1, done.stderr
     files = json.loads(done.stdout)["files"]
     return {name: [(one["code"], one["message"]) for one in file["faults"]] for name, file in zip(names, files, strict=True)}
@@ -578,7 +550,7 @@ def test_affine_takes_what_a_new_type_says_of_itself(checked):
 def written(house):
     """A folder with a tree of the joint types, its poses and coordinates, and what is written of it as MJCF and URDF."""
     write_machine(house, "tree", TREE, type="generalized")
-    done = in_house(house, "-c", COMMANDS_CHILD)
+    done = in_copy(house, "-c", COMMANDS_CHILD)
     assert done.returncode == 0, done.stderr
     with h5py.File(house / "fk.h5") as file:
         names = file["states/body_name"].asstr()[:]

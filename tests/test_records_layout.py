@@ -6,9 +6,8 @@ Files made to deceive: each is refused with a reason, fast, and without followin
 import dataclasses
 import shutil
 import subprocess
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from itertools import product
-from typing import get_args, get_type_hints
 
 import h5py
 import numpy as np
@@ -18,11 +17,12 @@ from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import Exit, FileError, OutputError, SceneError
 from simcli.model import build
-from simcli.model.tables.model import Model
+from simcli.model.tables.model import TABLES, Model, declared_columns
+from simcli.model.tables.table_base import declared
 from simcli.records.contents import chunks
 from simcli.records.contents.digest import seal
-from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets, recordable, selected
-from simcli.records.contents.model_columns import COLUMNS, LEFT_OUT, NAME_SCALES
+from simcli.records.contents.layout import CHANNELS, NAME_SCALES, axes_of, point_datasets, recordable, selected
+from simcli.records.contents.model_columns import COLUMNS
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.integrity.verification import verify
@@ -71,23 +71,16 @@ def everything(file):
     return [(path, item) for path, item in found if isinstance(item, h5py.Dataset)]
 
 
-def fields_of_models():
-    """Tables and arrays of a model: `table.column`, and its own."""
-    hints = get_type_hints(Model)
-    for one in fields(Model):
-        kinds = [kind for kind in (hints[one.name], *get_args(hints[one.name])) if is_dataclass(kind)]
-        yield from (f"{one.name}.{below.name}" for below in fields(kinds[0])) if kinds else (one.name,)
+IN_PARAMS = {"param_value", "world_seed"}  # where a file has these arrays
 
 
-def test_every_table_of_a_model_is_in_the_file_or_left_out_with_a_reason():
-    """A table that is added to the model and not entered in model_columns.py would be absent without a word."""
-    known = {path: {path, path.partition(".")[0]} for path in fields_of_models()}
-    written = {column.path for column in COLUMNS if column.path}
-    undecided = {path for path, names in known.items() if path not in written and not names & LEFT_OUT.keys()}
-    assert undecided == set()
-    assert {path for path, names in known.items() if path in written and names & LEFT_OUT.keys()} == set()
-    assert written <= known.keys()
-    assert LEFT_OUT.keys() <= set().union(*known.values())
+def test_every_array_of_a_model_is_in_the_file_or_left_out_with_a_reason():
+    """One without a declaration would be absent without a word; the import of tables refuses those of tables."""
+    written = {column.path for column in COLUMNS} | {f"shapes.{name}" for name in ("vertices", "faces")}
+    for table, name, what in declared_columns():
+        reason = what.left_out or (table and TABLES[table].in_files.left_out)
+        assert bool(reason) != (".".join(filter(None, (table, name))) in written), (table, name)
+    assert {one.name for one in fields(Model) if one.type is np.ndarray and not declared(one)} == IN_PARAMS
 
 
 def test_every_column_is_in_the_file(recorded):

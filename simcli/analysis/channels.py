@@ -20,24 +20,25 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.records.contents.layout import OF_BODIES
-from simcli.spec.base.channel_names import SCALARS, canonical, is_on_demand, split_name
+from simcli.spec.base.channel_names import (
+    CHANNEL_GROUPS,
+    QUANTITY_TYPES,
+    SCALARS,
+    canonical,
+    is_on_demand,
+    split_name,
+)
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
-
-XYZ = ("x", "y", "z")
-_QUATERNION = ("x", "y", "z", "w")
-WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 # group -> quantity -> labels of the components and their unit; a joint's own coordinates have those of the model
 QUANTITIES = {
-    "joint": {"q": (), "qd": (), "qdd": (), "effort": (), "wrench": (WRENCH, ("N",) * 3 + ("N m",) * 3)},
-    "body": {
-        "position": (XYZ, ("m",) * 3),
-        "orientation": (_QUATERNION, ("1",) * 4),
-        "velocity": (XYZ, ("m/s",) * 3),
-        "angular_velocity": (XYZ, ("rad/s",) * 3),
-    },
-    "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
+    group: {
+        name: (one.parts, tuple(unit.replace("*", " ") or "1" for unit in one.units))
+        for name, one in QUANTITY_TYPES[group].items()
+        if name in names
+    }
+    for group, names in CHANNEL_GROUPS.items()
 }
 # The same with what files hold beside: no condition or measure takes it.
 RECORDED_ONLY = {name: (one.labels, (one.unit,) * len(one.labels)) for name, one in OF_BODIES.items()}
@@ -228,8 +229,8 @@ def _source(trajectory: "Trajectory", name: str) -> ChannelSource:
         return ChannelSource(name, column, (name,), (column.unit,))
     if quantity in COORDINATES and group == "joint":
         return ChannelSource(name, column, *_coordinates(trajectory, name, subject, quantity))
-    components, units = RECORDED[group][quantity]
-    return ChannelSource(name, column, tuple(f"{name}.{part}" for part in components), units)
+    components, each = RECORDED[group][quantity]
+    return ChannelSource(name, column, tuple(f"{name}.{part}" for part in components), each)
 
 
 def _coordinates(trajectory: "Trajectory", name: str, joint: str, quantity: str) -> tuple[tuple[str, ...], ...]:

@@ -9,10 +9,9 @@ from simcli.model.joints.links import build_links, spread, stack_worlds
 from simcli.model.joints.mechanism import DOF_DEFAULTS, BodyInput, JointInput, Mechanism
 from simcli.model.joints.topology import depth_first
 from simcli.model.tables.body_tables import Bodies
-from simcli.model.tables.force_tables import no_bushings
-from simcli.model.tables.joint_tables import Dofs, Joints, Mimics, no_combinations, no_held_sums
+from simcli.model.tables.joint_tables import Dofs, Joints, Mimics
 from simcli.model.tables.model import Array, DriveMode, Model
-from simcli.model.tables.signal_tables import no_inputs, no_motions, no_signals
+from simcli.model.tables.signal_tables import Motions
 from simcli.model.tables.start_tables import AsDrawn
 
 
@@ -45,15 +44,9 @@ def assemble(mechanism: Mechanism) -> Model:
         mimics=_mimics(joints, qd_start),
         shapes=mechanism.shapes,
         points=mechanism.points,
-        springs=mechanism.springs,
-        bushings=no_bushings(),
-        combinations=no_combinations(),
-        holds=no_held_sums(),
         cables=mechanism.cables,
         wrenches=mechanism.wrenches,
-        signals=no_signals(),
-        inputs=no_inputs(),
-        motions=no_motions(int(qd_start[-1])),
+        motions=Motions.empty(NV=int(qd_start[-1])),
         gravity=_frozen(np.array(mechanism.gravity, float)),
         joint_q=_row([part.zero_q() if part.q is None else part.q for part in joints]),
         drawing=_drawing(joints, qd_start),

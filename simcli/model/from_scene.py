@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from simcli.model.closure.begin import assembly_of, begun, refuse_start
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
 from simcli.model.forces.coupling import read_couplings, read_holds
+from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques, add_torsions
 from simcli.model.forces.wrench import read_drags, read_wrenches
@@ -60,6 +62,17 @@ from simcli.spec.lookup.planes import AXES, NORMAL_INDEX, plane_normal
 from simcli.spec.passes import ScenePass, passes_of
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
+
+# What reads the tables of forces; that of wrenches, which signals drive, is there before.
+_READERS: dict[str, Callable[[Worlds, Model], Any]] = {
+    "springs": read_springs,
+    "bushings": read_bushings,
+    "combinations": read_couplings,
+    "holds": read_holds,
+    "drags": read_drags,
+}
+if unread := {*LINK_TABLES} - {*_READERS, "wrenches"}:
+    raise TypeError(f"nothing reads {unread} of a scene: name what does in _READERS of {__name__}")
 
 
 def build(spec: SceneSpec, document: Document | None = None) -> Model:
@@ -261,11 +274,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
     worlds.raise_faults()
     model = replace(
         model,
-        springs=read_springs(worlds, model),
-        bushings=read_bushings(worlds, model),
-        combinations=read_couplings(worlds, model),
-        holds=read_holds(worlds, model),
-        drags=read_drags(worlds, model),
+        **{table: read(worlds, model) for table, read in _READERS.items()},
         sensors=read_sensors(worlds, model),
         contacts=contacts,
     )

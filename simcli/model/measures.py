@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from simcli.model.tables.model import WORLD, Model
-from simcli.spec.base.channel_names import SCALARS, split_name
+from simcli.spec.base.channel_names import REDUCTIONS, SCALARS, split_name
 from simcli.spec.base.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.expect import MeasureSpec, StopSpec
 
@@ -41,23 +41,13 @@ class Source(IntEnum):
     SENSOR = 13
 
 
-class Reduction(IntEnum):
-    """How numbers over time become one, see `schema_measure`; or what else is done with them."""
-
-    MAX = 0
-    MIN = 1
-    MAX_ABS = 2
-    RANGE = 3
-    FINAL = 4
-    MEAN = 5
-    STD = 6
-    RMS = 7
-    INTEGRAL = 8
-    FIRST = 9
-    LAST_OUTSIDE = 10
-    COUNT = 11
-    STOP = 12  # ends a world
-    RECORD = 13  # a column of frames
+# How numbers over time become one, those about bounds last; and what else is done with them: they end a world, or stand in a
+# column of frames.
+Reduction = IntEnum(
+    "Reduction",
+    [name.upper() for name in (*sorted(REDUCTIONS, key=lambda name: bool(REDUCTIONS[name].bounds)), "stop", "record")],
+    start=0,
+)
 
 
 class Sensed(NamedTuple):
@@ -175,7 +165,7 @@ def measures_of(
             "above": math.inf if stop.above is None else stop.above,
             "below": -math.inf if stop.below is None else stop.below,
         }
-        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.watched)
+        rows.add(str(stop.channel), Reduction["STOP"], **bounds, norm=stop.norm, component=stop.watched)
     stops, slices = rows.n, []
     for spec in specs.values():
         first = rows.n
@@ -192,7 +182,7 @@ def measures_of(
         slices.append(slice(first, rows.n))
     before = rows.n
     for quantity in recorded:
-        rows.add(quantity, Reduction.RECORD)
+        rows.add(quantity, Reduction["RECORD"])
     return Measures(
         tuple(specs),
         tuple(slices),
@@ -216,7 +206,7 @@ def seen_by_feedback(model: Model, dt: float) -> Measures:
     """
     rows = _Rows(model, dt)
     for quantity, component in model.feedback.quantity:
-        rows.add(quantity, Reduction.RECORD, component=component)
+        rows.add(quantity, Reduction["RECORD"], component=component)
     return Measures(records=rows.n, **rows.columns, pairs=rows.pairs, sensed=rows.sensed)
 
 
@@ -322,7 +312,7 @@ class _Rows:
         for one in self.sensed:
             if (one.sensor, one.type) == (s, type_name):
                 return one
-        starts = self.model.joints.q_start if type_name == "encoder" else self.model.joints.qd_start
+        starts = self.model.joints.q_start if SENSOR_TYPES[type_name].own == "q" else self.model.joints.qd_start
         j = self.model.sensors.joint[s]
         width = SENSOR_TYPES[type_name].width or int(starts[j + 1] - starts[j])
         rate, delay = float(self.model.sensors.rate[0, s]), float(self.model.sensors.delay[:, s].max())

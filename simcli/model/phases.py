@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 
 from simcli.errors import Fault, SceneError
-from simcli.model.forms.maximal_form import DOF_COLUMNS as COMBINED
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phase_events import Switched, refuse_jump, with_crossings
 from simcli.model.tables.join import NO_WORLD_AXIS
-from simcli.model.tables.model import Model
+from simcli.model.tables.model import Model, declared_columns
+from simcli.model.tables.table_base import Changes
 from simcli.spec.base.nodes import locate
 from simcli.spec.batches.world_values import PathColumn, n_worlds, path_column, taken_from, value_of_world, world_columns
 from simcli.spec.checks.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
@@ -24,74 +24,9 @@ from simcli.spec.values.varied import values_in_worlds
 
 EARLY = 1e-6  # of a step: an event so little after the start of a step belongs to it, since times are rounded
 
-# Columns that may differ between phases, by table; "" is the model itself. All others are structure.
-CHANGEABLE = {
-    "bodies": {"gravity_compensation"},
-    "joints": {"enabled", "compliance"},
-    "dofs": {
-        "armature",
-        "damping",
-        "spring_stiffness",
-        "spring_rest",
-        "spring_energy",
-        "friction",
-        "limit_lower",
-        "limit_upper",
-        "limit_stiffness",
-        "limit_damping",
-        "velocity_limit",
-        "drive_stiffness",
-        "drive_damping",
-        "drive_target",
-        "drive_target_velocity",
-        "effort_limit",
-    },
-    "springs": {"point", "pulley_point", "stiffness", "damping", "rest_length", "slack"},
-    "bushings": {"stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload"},
-    "combinations": set(COMBINED),
-    "cables": {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"},
-    "wrenches": {"point", "force", "torque"},
-    "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
-    "signals": {"parameter", "knot", "cubic"},
-    "feedback": {"constant"},
-    "motions": {"value"},
-    "affine": {
-        "joint_stiffness",
-        "limit_stiffness",
-        "limit_strength",
-        "driving_stiffness",
-        "driving_acts",
-        "driving_passive",
-        "driving_locked",
-        "driving_aim",
-        "hold",
-        "hold_pose",
-        "hold_rate",
-        "hold_shift",
-        "hold_passive",
-    },
-    "contacts": {
-        "friction",
-        "friction_across",
-        "friction_static",
-        "rolling_friction",
-        "torsional_friction",
-        "restitution",
-        "compliance",
-        "enabled",
-    },
-    "": {"gravity", "joint_f"},
-}
+# Columns that may differ between phases, by table and name; "" is the model itself. All others are structure.
+_CHANGEABLE = {(table, name): one.changes for table, name, one in declared_columns() if one.changes is not Changes.NONE}
 _START = ("joint_q", "joint_qd", "start", "drawing")  # of the first phase alone
-# Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
-VALUES_COUNT = {
-    ("springs", "point"),
-    ("springs", "pulley_point"),
-    ("wrenches", "point"),
-    ("drags", "point"),
-    ("drags", "wind"),
-    *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table]),
-}
 _BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 
 
@@ -239,17 +174,14 @@ def representatives(model: Model, phases: Sequence[Phase]) -> list[Phase]:
 def _pattern(model: Model, other: Model) -> tuple:
     """What the layout of a solver may depend on, of the columns in which a model is not the very same as another one."""
     found = []
-    for table, names in CHANGEABLE.items():
+    for (table, name), changes in _CHANGEABLE.items():
         one, two = (getattr(m, table) if table else m for m in (model, other))
-        if one is two:
+        column = getattr(two, name, None)
+        if column is getattr(one, name, None):
             continue
-        for name in sorted(names):
-            column = getattr(two, name, None)
-            if column is getattr(one, name, None):
-                continue
-            is_number = isinstance(column, np.ndarray) and column.dtype.kind == "f" and (table, name) not in VALUES_COUNT
-            parts = (np.sign(column), np.isfinite(column)) if is_number else (np.asarray(column),)
-            found.append((table, name, *(part.tobytes() for part in parts)))
+        is_number = isinstance(column, np.ndarray) and column.dtype.kind == "f" and changes is Changes.NUMBERS
+        parts = (np.sign(column), np.isfinite(column)) if is_number else (np.asarray(column),)
+        found.append((table, name, *(part.tobytes() for part in parts)))
     return tuple(found)
 
 
@@ -291,7 +223,7 @@ def _refuse_structure(document: Document, index: int, changes: dict[str, object]
 
 def fixed_differences(first: Model, other: Model) -> list[str]:
     """Columns in which two models differ, and that no event may change."""
-    found = [(table, name) for table, name in differences(first, other) if name not in CHANGEABLE.get(table, ())]
+    found = [(table, name) for table, name in differences(first, other) if (table, name) not in _CHANGEABLE]
     return [".".join(filter(None, one)) for one in found]
 
 

@@ -271,7 +271,7 @@ def _unit_on_demand(name: str, known: dict[str, str]) -> str:
     for one in (name, whole):
         if is_on_demand(one):
             effort = name.replace(".drive_effort", ".effort")
-            return known.get(effort, "") if kind_of(one) == "drive_effort" else SI.get(kind_of(one), "")
+            return known.get(effort, "") if kind_of(one) == "drive_effort" else next(iter(SI.get(kind_of(one), ())), "")
     return ""
 
 

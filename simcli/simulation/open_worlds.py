@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from simcli.analysis.channels import quantity_of
+from simcli.analysis.channels import COORDINATES, quantity_of
 from simcli.analysis.worlds.measure_layouts import recorded_columns
 from simcli.arguments import path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
@@ -20,7 +20,7 @@ from simcli.model.tables.model import Model
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among
-from simcli.records.contents.layout import DATASETS, OF_BODIES
+from simcli.records.contents.layout import BODY_PLACES, DATASETS
 from simcli.simulation.controls import Controls, joints_with_drives, known_joints
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
@@ -30,15 +30,6 @@ from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
 from simcli.spec.document.overrides import Override
-
-_OF_DOFS = {"q": "q_start", "qd": "qd_start", "qdd": "qd_start", "effort": "qd_start"}
-_OF_BODIES = {
-    "position": ("frames/body_q", slice(0, 3)),
-    "orientation": ("frames/body_q", slice(3, 7)),
-    "velocity": ("frames/body_qd", slice(0, 3)),
-    "angular_velocity": ("frames/body_qd", slice(3, 6)),
-    **{name: (one.path, slice(one.first, one.first + len(one.labels))) for name, one in OF_BODIES.items()},
-}
 
 
 class Places:
@@ -80,13 +71,13 @@ class Places:
         if subject not in names:
             raise self._unknown(name)
         k = names.index(subject)
-        if group == "joint" and quantity in _OF_DOFS:
-            start = getattr(self._job.model.joints, _OF_DOFS[quantity])
+        if group == "joint" and quantity in COORDINATES:
+            start = getattr(self._job.model.joints, COORDINATES[quantity][0])
             return f"frames/joint_{quantity}", (slice(int(start[k]), int(start[k + 1])),)
         if group == "joint" and quantity == "wrench":
             return "frames/joint_wrench", (k,)
-        if group == "body" and quantity in _OF_BODIES:
-            path, entries = _OF_BODIES[quantity]
+        if group == "body" and quantity in BODY_PLACES:
+            path, entries = BODY_PLACES[quantity]
             return path, (k, entries)
         if group == "point" and quantity in CHANNEL_GROUPS["point"]:
             return f"frames/point/{subject}/{quantity}", ()

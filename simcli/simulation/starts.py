@@ -18,7 +18,7 @@ from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.tables.join import model_of_worlds
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning
-from simcli.spec.base.channel_names import canonical, split_name
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, canonical, split_name
 from simcli.spec.base.nodes import Rank
 
 
@@ -117,13 +117,10 @@ def spread_of(values: np.ndarray) -> str:
     return low if low == high else f"{low} to {high} over the worlds"
 
 
-_OF_BODIES = ("position", "orientation", "velocity", "angular_velocity")
-
-
 def is_state(name: str) -> bool:
     """Whether a name is a quantity from which worlds can begin."""
     group, _, quantity = split_name(name)
-    return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in _OF_BODIES)
+    return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in CHANNEL_GROUPS["body"])
 
 
 def gives_all(model: Model, names: Iterable[str]) -> bool:

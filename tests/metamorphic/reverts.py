@@ -37,7 +37,7 @@ class Revert(NamedTuple):
 
 REVERTS = {
     "A1": Revert("efforts on free and distance joints were dropped", "kernels/forces/columns.py",
-                 "self.wrenches, self.joint_wrenches, self.drags, self.grav", "self.wrenches, self.drags, self.grav",
+                 "Forces.__annotations__ if (one", "Forces.__annotations__ if name != 'joint_wrenches' and (one",
                  "pushed and wrenches and moreau and -0"),
     "A2": Revert("loops closed on another branch than the drawn one", "model/closure/assembly.py",
                  "q = np.where(closer.spread(self.todo & writes, closer.group_of_q), wishes.drawn, self.problem.q)",

@@ -6,10 +6,10 @@ import numpy as np
 
 from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.model.tables.body_tables import Bodies, Points, Shapes
-from simcli.model.tables.force_tables import Cables, Springs, Wrenches, no_bushings
-from simcli.model.tables.joint_tables import Dofs, Joints, Links, Mimics, no_combinations, no_held_sums
+from simcli.model.tables.force_tables import Cables, Springs, Wrenches
+from simcli.model.tables.joint_tables import Dofs, Joints, Links, Mimics
 from simcli.model.tables.model import JointKind, Model, ShapeKind
-from simcli.model.tables.signal_tables import no_inputs, no_motions, no_signals
+from simcli.model.tables.signal_tables import Motions
 from simcli.records.contents.layout import axes_of, selected
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -40,7 +40,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                       np.concatenate([[0], np.cumsum(n_q)]), np.concatenate([[0], np.cumsum(n_qd)]), dim,
                       np.zeros((1, nj)), np.full((1, nj, 2), np.nan), np.zeros((1, nj))),
         dofs=Dofs(tuple(joints[:n_links] + free_labels[:6]), tuple(joints[:n_links] + free_labels),
-                  np.repeat(np.arange(nj), n_qd), np.tile([0.0, 1, 0], (1, nv, 1)), zeros, zeros, zeros,
+                  np.tile([0.0, 1, 0], (1, nv, 1)), np.repeat(np.arange(nj), n_qd), zeros, zeros, zeros,
                   zeros, zeros, zeros,
                   zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
                   zeros, zeros, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
@@ -52,10 +52,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
-        bushings=no_bushings(), combinations=no_combinations(), holds=no_held_sums(),
-        cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
-        wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
-        signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),
+        cables=Cables.empty(), wrenches=Wrenches.empty(), motions=Motions.empty(NV=nv),
         gravity=np.array([[0, 0, -9.81]]),
         joint_q=np.zeros((1, nq)), joint_qd=np.zeros((1, nv)), joint_f=np.zeros((1, nv)),
         param_name=("params.mass",), param_unit=("kg",), param_value=varied[:, :1].copy(),

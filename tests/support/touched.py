@@ -10,6 +10,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from simcli.model.forces.ends import LINK_TABLES
+from simcli.model.tables.model import TABLES
+
 Note = tuple[str, ...]
 MOST_SHAPES = 60  # that can touch, of a scene whose pairs are noted one by one
 
@@ -48,13 +51,10 @@ LAWS: dict[str, Callable] = {
 }
 # Whether a model has a force of each type that scenes write.
 FORCES: dict[str, Callable] = {
-    "spring": lambda m: len(m.springs.name) > 0,
-    "wrench": lambda m: len(m.wrenches.name) > 0,
     "torque": _has_effort,
     "torsion": LAWS["torsion"],
-    "bushing": lambda m: len(m.bushings.name) > 0,
     "coupling": lambda m: len(m.combinations.name) + len(m.holds.name) > 0,
-    "drag": lambda m: len(m.drags.name) > 0,
+    **{TABLES[table].in_files.entry: lambda m, t=table: len(getattr(m, t).name) > 0 for table in LINK_TABLES},
 }
 
 
@@ -123,7 +123,7 @@ def wanted() -> set[Note]:
         supported = frozenset().union(*fields.tree.values(), *fields.loop.values()) & fields.types
         found |= {("joint", solver, CATALOGUE[name].kind.name) for name in supported}
         found |= {("law", solver, field) for field in fields.tree if fields.tree[field] | fields.loop[field]}
-    found |= {("force", force.model_fields["type"].annotation.__args__[0]) for force in FORCE_SPECS}
+    found |= {("force", force.type_name()) for force in FORCE_SPECS}
     unmoved = {ShapeKind.PLANE, ShapeKind.HEIGHTFIELD}
     found |= {("shapes", a.name, b.name) for a, b in combinations_with_replacement(PAIR_ORDER, 2) if not {a, b} <= unmoved}
     found |= {(word, command.name) for command in COMMANDS for word in ("command", "process")}

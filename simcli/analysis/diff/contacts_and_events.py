@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import XYZ
 from simcli.analysis.diff.extremes import Extremes, Tolerance
 from simcli.analysis.diff.labelled import Component
 from simcli.analysis.diff.run_pairs import FramePairs, WorldPairs
 from simcli.errors import SceneError
 from simcli.model.snapshot import Event
+from simcli.output_channels import XYZ
 from simcli.spec import document_of_text
 from simcli.spec.base.nodes import plain
 

@@ -12,8 +12,8 @@ import numpy as np
 from simcli.analysis.diff.extremes import Tolerance
 from simcli.analysis.diff.run_pairs import WorldPairs
 from simcli.errors import SceneError
-from simcli.records.contents.layout import COMPONENTS
-from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, NOT_STORED, ModelColumn
+from simcli.records.contents.layout import COMPONENTS, NAME_SCALES
+from simcli.records.contents.model_columns import COLUMNS, LABELS, NOT_STORED, ModelColumn
 from simcli.spec import document_of_text
 from simcli.spec.base.nodes import plain
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simcli.analysis.channels import CONTACT_LIST, XYZ, ChannelSource, check_worlds, default_columns, locate_channel
+from simcli.analysis.channels import CONTACT_LIST, ChannelSource, check_worlds, default_columns, locate_channel
+from simcli.output_channels import XYZ
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory

@@ -16,9 +16,9 @@ from simcli.errors import Fault, FileError, SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.joints.edit import with_numbers
-from simcli.model.tables.model import Model
-from simcli.records.contents.layout import axes_of
-from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
+from simcli.model.tables.model import TABLES, Model
+from simcli.records.contents.layout import NAME_SCALES, axes_of
+from simcli.records.contents.model_columns import COLUMNS, model_arrays
 from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
@@ -42,20 +42,8 @@ NOT_COMPARED = (
     "body_q",
     "joint_articulation",
 )
-_TABLES = (
-    "bodies",
-    "joints",
-    "dofs",
-    "links",
-    "mimics",
-    "cables",
-    "shapes",
-    "points",
-    "springs",
-    "bushings",
-    "wrenches",
-    "drags",
-)
+# Tables whose world axes COLUMNS knows; links follow from them.
+_TABLES = {"links", *(name for name, kind in TABLES.items() if not kind.in_files.left_out)}
 
 
 @dataclass(frozen=True)

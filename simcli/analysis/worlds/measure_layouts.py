@@ -4,26 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from simcli.model.measures import NORM, Measures
 from simcli.model.tables.model import Model
-from simcli.records.contents.layout import COMPONENTS, coordinate_units
+from simcli.records.contents.layout import coordinate_units
 from simcli.records.contents.measures import MeasureLayout
-from simcli.spec.base.channel_names import REDUCTIONS, kind_of, split_name, unit_of_reduction
-from simcli.spec.base.sensor_types import SENSOR_TYPES
+from simcli.spec.base.channel_names import REDUCTIONS, TYPES_BY_KIND, kind_of, own_quantity, split_name, unit_of_reduction
 from simcli.spec.schema.expect import MeasureSpec
 
-_QUATERNION = ("x", "y", "z", "w")
-# Units of quantities, by `kind_of`.
-SI = {
-    **{name: one.unit.replace("*", " ") for name, one in SENSOR_TYPES.items() if one.width},
-    "position": "m",
-    "orientation": "1",
-    "velocity": "m/s",
-    "angular_velocity": "rad/s",
-    "drive_power": "W",
-    "force": "N",
-    "count": "1",
-    "energy": "J",
-    "distance": "m",
-}
+# Units of quantities, by `kind_of`, as of files; none of a joint's own coordinates.
+SI = {name: [unit.replace("*", " ") or "1" for unit in one.units] for name, one in TYPES_BY_KIND.items()}
 
 
 def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Model) -> tuple[MeasureLayout, ...]:
@@ -84,13 +71,11 @@ def recorded_columns(measures: Measures, names: Sequence[str], model: Model) -> 
 
 def _unit(quantity: str, row: int, part: int, model: Model) -> str:
     kind = kind_of(quantity)
-    if kind == "wrench":
-        return "N" if part < 3 else "N m"
-    if kind in SI:
-        return SI[kind]
-    units = coordinate_units(model)
-    if kind in ("encoder", "tachometer"):
-        j, is_q = model.sensors.joint[model.sensors.name.index(split_name(quantity).subject)], kind == "encoder"
+    if known := SI.get(kind):
+        return known[part]
+    units, name = coordinate_units(model), split_name(quantity)
+    if own := own_quantity(name):
+        j, is_q = model.sensors.joint[model.sensors.name.index(name.subject)], own == "q"
         starts = model.joints.q_start if is_q else model.joints.qd_start
         return units["q_unit" if is_q else "qd_unit"][int(starts[j]) + part]
     own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(kind, "qd_unit")
@@ -98,7 +83,5 @@ def _unit(quantity: str, row: int, part: int, model: Model) -> str:
 
 
 def _label(quantity: str, part: int) -> str:
-    group, _, word = split_name(quantity)
-    names = {"orientation": _QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
-    is_plain = group == "joint" or word in ("encoder", "tachometer")
-    return str(part) if is_plain and word != "wrench" else names[part] if part != NORM else "norm"
+    parts = TYPES_BY_KIND[kind_of(quantity)].parts
+    return "norm" if part == NORM else parts[part] if parts else str(part)

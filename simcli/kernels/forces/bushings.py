@@ -119,7 +119,7 @@ class Bushings:
     act = staticmethod(act_of_bushing)
     stores, by_rows, need_poses = True, False, True
 
-    def __init__(self, model: Model, tables: Tables):
+    def __init__(self, model: Model, tables: Tables, _forces):
         arena, self.n_cables = tables.arena, len(model.cables.name)
         self.n = self.n_cables + len(model.bushings.name)
         items = arena.records(self.n)

@@ -13,6 +13,7 @@ from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import DragColumns, Springs
 from simcli.kernels.forces.wrenches import GravityCompensation, JointWrenches, Wrenches
 from simcli.model.constraints.build import limit_damping
+from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.mechanism import reads
 from simcli.model.tables.model import DriveMode, Model
@@ -40,6 +41,15 @@ class Forces:
 
     _data_oriented = True
 
+    # Of each table of forces on links, in the order in which they are summed; made of a model, its tables on the device, and
+    # the forces, of which signals drive some.
+    bushings: Bushings
+    springs: Springs
+    wrenches: Wrenches
+    joint_wrenches: JointWrenches
+    drags: DragColumns
+    gravity_compensation: GravityCompensation
+
     def __init__(self, model: Model, tables: Tables, arena: Arena, by_law: np.ndarray | None = None):
         driven = self.driven = driven_columns(model)
         used = {name: name in driven for name in laws_of(model)}
@@ -58,14 +68,10 @@ class Forces:
         for name, values in laws_of(model).items():
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
         self.damping = tables.damping
-        self.bushings, self.springs = Bushings(model, tables), Springs(model, tables)
-        self.wrenches = Wrenches(model, tables, driven)
+        for name, make in Forces.__annotations__.items():
+            setattr(self, name, make(model, tables, self))
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
-        self.drags = DragColumns(model, tables)
-        self.gravity_compensation = GravityCompensation(model, tables)
-        self.joint_wrenches = JointWrenches(model, tables, self.constant)
-        on_links = self.bushings, self.springs, self.wrenches, self.joint_wrenches, self.drags, self.gravity_compensation
-        self.on_links = tuple(one for one in on_links if one.n)
+        self.on_links = tuple(one for name in Forces.__annotations__ if (one := getattr(self, name)).n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)
         self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion
@@ -74,6 +80,10 @@ class Forces:
         self.drives_links = bool(driven & ({"wrench_force", "wrench_torque"} | on_joints))
         self.account = Account(arena)
         self.potential = arena.single.array()
+
+
+if lacking := {*LINK_TABLES} - {*Forces.__annotations__}:
+    raise TypeError(f"forces {lacking} would not act: name their columns in `Forces` of {__name__}")
 
 
 def laws_of(model: Model) -> dict[str, np.ndarray]:

@@ -98,7 +98,7 @@ class Springs:
     act = staticmethod(act_of_spring)
     stores, damps, need_poses = True, False, False  # where steps load the middle, rows have them
 
-    def __init__(self, model: Model, tables: Tables):
+    def __init__(self, model: Model, tables: Tables, _forces):
         springs, segments, self.by_rows = model.springs, segments_of(model.springs), False
         self.n, self.n_pulleys = len(segments.spring), len(springs.pulley_spring)
         self.arena, items = tables.arena, tables.arena.records(len(springs.name))
@@ -206,7 +206,7 @@ class DragColumns:
     act = staticmethod(act_of_drag)
     stores, need_poses, damps = False, True, True
 
-    def __init__(self, model: Model, tables: Tables):
+    def __init__(self, model: Model, tables: Tables, _forces):
         drags, self.n, self.by_rows = model.drags, len(model.drags.name), False
         self.arena = tables.arena
         if not self.n:  # nothing reads the columns then

@@ -93,14 +93,14 @@ class Wrenches:
     act = staticmethod(act_of_wrench)
     stores = by_rows = need_poses = damps = False
 
-    def __init__(self, model: Model, tables: Tables, driven: set[str]):
+    def __init__(self, model: Model, tables: Tables, forces):
         wrenches, self.n = model.wrenches, len(model.wrenches.name)
         items = tables.arena.records(self.n)
         self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model, wrenches.body))
         self.point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in driven)
-        self.torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in driven)
+        self.force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in forces.driven)
+        self.torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in forces.driven)
         self.follows = items.ints(wrenches.follows)
 
 
@@ -134,7 +134,7 @@ class GravityCompensation:
     act = staticmethod(act_of_gravity_compensation)
     stores = need_poses = damps = False
 
-    def __init__(self, model: Model, tables: Tables):
+    def __init__(self, model: Model, tables: Tables, _forces):
         self.by_rows = False
         body = np.flatnonzero(tables.ever(lambda m: compensated_mass(m) != 0))
         self.n, items = len(body), tables.arena.records(len(body))
@@ -195,9 +195,9 @@ class JointWrenches:
     stores = by_rows = damps = False
     need_poses = True
 
-    def __init__(self, model: Model, tables: Tables, effort):
+    def __init__(self, model: Model, tables: Tables, forces):
         chosen = joints_with_wrench(tables.phases)
-        self.n, self.effort = len(chosen), effort
+        self.n, self.effort = len(chosen), forces.constant
         items = tables.arena.records(self.n)
         if not self.n:  # nothing reads the columns then
             return

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.forces.ends import ends_at_start, of_type, read_ends
+from simcli.model.forces.ends import ends_at_start, of_type, read_ends, read_keys
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
 from simcli.model.tables.force_tables import Bushings
@@ -31,10 +31,6 @@ def read_bushings(worlds: Worlds, model: Model) -> Bushings:
     """
     names = of_type(worlds, "bushing")
     body, point = read_ends(worlds, model, names)
-    columns = {
-        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names], (3,))
-        for key in _NUMBERS
-    }
     axes = [pose_of(worlds, lambda s, n=name: s.forces[n].axes)[:, 3:] for name in names]
     return Bushings(
         name=tuple(names),
@@ -42,7 +38,7 @@ def read_bushings(worlds: Worlds, model: Model) -> Bushings:
         point=point,
         axes=stack_worlds(axes, (4,)),
         rest=np.full((1, len(names), 7), np.nan),
-        **columns,
+        **read_keys(worlds, names, Bushings, _NUMBERS),
     )
 
 

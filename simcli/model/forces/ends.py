@@ -1,17 +1,41 @@
 """Ends of forces: which forces there are of a type, and where their ends are."""
 
+from collections.abc import Sequence
+from dataclasses import fields
+
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_poses
-from simcli.model.tables.model import WORLD, Array, Model
+from simcli.model.tables.model import NAMED_TABLES, WORLD, Array, Model
+from simcli.model.tables.table_base import Table, declared, empty_array
 from simcli.model.tables.worlds import Worlds
+from simcli.spec.schema.forces import FORCES
+
+_TABLE_OF = {entries.entry: table for table, entries in NAMED_TABLES.items()}
+_ON_LINKS = [force.type_name() for force in FORCES if force.acts_on_links()]
+if lacking := [name for name in _ON_LINKS if name not in _TABLE_OF]:
+    raise TypeError(
+        f"forces {lacking} act on bodies: `Model` of model/tables/model.py has no table with entry={lacking[0]!r}"
+    )
+LINK_TABLES = tuple(_TABLE_OF[name] for name in _ON_LINKS)  # tables of the forces on links
 
 
 def of_type(worlds: Worlds, type_name: str) -> list[str]:
     """Names of the forces of a type, in file order."""
     return [name for name, force in worlds.first.forces.items() if force.type == type_name]
+
+
+def read_keys(worlds: Worlds, names: list[str], kind: type[Table], keys: Sequence[str]) -> dict[str, Array]:
+    """Columns of a table that are keys of its forces."""
+    shapes = {one.name: empty_array(what.axes[2:], float).shape for one in fields(kind) if (what := declared(one))}
+    return {
+        key: stack_worlds(
+            [worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), shapes[key]) for name in names], shapes[key]
+        )
+        for key in keys
+    }
 
 
 def place_of_end(spec, end) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
-from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends
+from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
 from simcli.model.joints.links import stack_worlds
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
@@ -26,10 +26,6 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
     names = of_type(worlds, "spring")
     forces = [worlds.first.forces[name] for name in names]
     body, point = read_ends(worlds, model, names)
-    columns = {
-        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
-        for key in ("stiffness", "damping")
-    }
     rest = [
         np.full(1, np.nan) if force.rest_length is None else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
         for name, force in zip(names, forces, strict=True)
@@ -40,7 +36,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         point=point,
         rest_length=stack_worlds(rest, ()),
         slack=np.array([force.slack for force in forces], bool),
-        **columns,
+        **read_keys(worlds, names, Springs, ("stiffness", "damping")),
         **_read_pulleys(worlds, model, names),
     )
 

@@ -5,7 +5,7 @@ Where a signal drives a number, the number is 0 here and an input adds the signa
 
 import numpy as np
 
-from simcli.model.forces.ends import of_type
+from simcli.model.forces.ends import of_type, read_keys
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.mechanism import BodyInput
 from simcli.model.tables.force_tables import Drags, Wrenches
@@ -45,7 +45,7 @@ def _vector(worlds: Worlds, name: str, key: str) -> Array:
     return worlds.numbers(lambda s: [constant_part(value) for value in getattr(s.forces[name], key)], (3,))
 
 
-_NUMBERS = ("damping", "quadratic", "angular_damping", "angular_quadratic")
+_NUMBERS = ("damping", "quadratic", "angular_damping", "angular_quadratic", "wind")
 
 
 def read_drags(worlds: Worlds, model: Model) -> Drags:
@@ -62,9 +62,5 @@ def read_drags(worlds: Worlds, model: Model) -> Drags:
         model.bodies.com[:, b] if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
         for name, force, b in zip(names, forces, body, strict=True)
     ]
-    columns = {
-        key: stack_worlds([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
-        for key in _NUMBERS
-    }
-    wind = stack_worlds([worlds.numbers(lambda s, n=name: s.forces[n].wind, (3,)) for name in names], (3,))
-    return Drags(name=tuple(names), body=body, point=stack_worlds(at, (3,)), wind=wind, **columns)
+    numbers = read_keys(worlds, names, Drags, _NUMBERS)
+    return Drags(name=tuple(names), body=body, point=stack_worlds(at, (3,)), **numbers)

@@ -12,7 +12,7 @@ from simcli import rotations as rot
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.tables.body_tables import Points, Shapes
-from simcli.model.tables.force_tables import Cables, Springs, Wrenches
+from simcli.model.tables.force_tables import Cables, Wrenches
 from simcli.model.tables.model import Array, DriveMode, JointKind
 from simcli.spec.checks.drives import READS
 
@@ -163,35 +163,6 @@ class JointInput:
         return q
 
 
-def no_shapes() -> Shapes:
-    """A table without shapes."""
-    kinds, margin = np.zeros(0, np.int32), np.zeros((1, 0))
-    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), margin, np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
-
-
-def no_points() -> Points:
-    """A table without points."""
-    return Points((), np.zeros(0, np.int32), np.zeros((1, 0, 3)))
-
-
-def no_springs() -> Springs:
-    """A table without springs."""
-    values = [np.zeros((1, 0)) for _ in range(3)]
-    return Springs((), np.zeros((0, 2), np.int32), np.zeros((1, 0, 2, 3)), *values, np.zeros(0, bool))
-
-
-def no_cables() -> Cables:
-    """A table without cables."""
-    values = [np.zeros((1, 0)) for _ in range(6)]
-    return Cables((), np.zeros(0, np.int32), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *values)
-
-
-def no_wrenches() -> Wrenches:
-    """A table without wrenches."""
-    vectors = [np.zeros((1, 0, 3)) for _ in range(3)]
-    return Wrenches((), np.zeros(0, np.int32), *vectors, np.zeros(0, bool))
-
-
 @dataclass
 class Mechanism:
     """All parts of a model.
@@ -205,7 +176,6 @@ class Mechanism:
         articulation_name: names of the articulations.
         shapes: table.
         points: table.
-        springs: table.
         cables: table.
         wrenches: table.
         param_name: varied parameters.
@@ -219,11 +189,10 @@ class Mechanism:
     n_worlds: int = 1
     gravity: _Array = field(default_factory=lambda: np.array([[0.0, 0.0, -9.81]]))
     articulation_name: tuple[str, ...] = ()
-    shapes: Shapes = field(default_factory=no_shapes)
-    points: Points = field(default_factory=no_points)
-    springs: Springs = field(default_factory=no_springs)
-    cables: Cables = field(default_factory=no_cables)
-    wrenches: Wrenches = field(default_factory=no_wrenches)
+    shapes: Shapes = field(default_factory=Shapes.empty)
+    points: Points = field(default_factory=Points.empty)
+    cables: Cables = field(default_factory=Cables.empty)
+    wrenches: Wrenches = field(default_factory=Wrenches.empty)
     param_name: tuple[str, ...] = ()
     param_unit: tuple[str, ...] = ()
     param_value: _Array | None = None

@@ -8,7 +8,7 @@ from simcli.model.signals.controllers import write_law
 from simcli.model.signals.formulas import Code, LawNames
 from simcli.model.signals.latches import crossing_names, latches_of, switched_constants, write_latch, write_stamp
 from simcli.model.signals.signal_values import signals_of
-from simcli.model.tables.signal_tables import Feedback, Signals, no_feedback
+from simcli.model.tables.signal_tables import Feedback, Signals
 from simcli.model.tables.worlds import Worlds
 from simcli.spec.lookup.signal_uses import order_of_feedback
 from simcli.spec.schema.scene import SceneSpec
@@ -32,7 +32,7 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
     first = worlds.first
     order = order_of_feedback(signals_of(first))
     if not order and not latches_of(first):
-        return no_feedback()
+        return Feedback.empty()
     for name in order:
         if name in first.signals:
             worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate), f"signals.{name}")
@@ -50,12 +50,12 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
                 "the expressions of signals differ between worlds by more than numbers",
                 "batch.vary changes numbers, not the structure",
             )
-            return no_feedback()
+            return Feedback.empty()
         constants.append((other.constants, numbers))
     if laws.fault:
         name, key, message = laws.fault
         worlds.fault("SC221", f"signals.{name}.{key}", message, "what is constant in it must have a value")
-        return no_feedback()
+        return Feedback.empty()
     rows = [(stacked_numbers(some, (len(some),)), numbers) for some, numbers in constants]
     return laws.table(signals, worlds.joined(rows))
 

@@ -7,83 +7,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model.tables.table_base import Array, Table
+from simcli.model.tables.table_base import IN_SCENE, Array, Changes, Table, per
 
 POINT_DATA = ("position", "velocity")  # what a file has of each point, by name
 
 
 @dataclass(frozen=True)
-class Bodies(Table):
+class Bodies(Table, axis="B", entry="body", is_original=True):
     """Rigid bodies, in file order.
 
     Attributes:
-        name: (B,).
-        mass: [kg], (W|1, B).
-        com: [m], (W|1, B, 3), body frame.
-        inertia: [kg m^2], (W|1, B, 3, 3), about the centre of mass, body axes.
-        q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
-        kinematic: (B,) bool.
-        n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
-        compliance: [1/(N m)], (W|1, B), of rigidity in natural coordinates.
-        gravity_compensation: [1], (W|1, B), what of its weight is held up.
+        com: body frame.
+        inertia: about the centre of mass, body axes.
+        q: authored pose of the body frame (joint coordinates at zero), world.
+        n_vectors: vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
+        compliance: of rigidity in natural coordinates.
+        gravity_compensation: what of its weight is held up.
     """
 
     name: tuple[str, ...]
-    mass: Array
-    com: Array
-    inertia: Array
-    q: Array
-    kinematic: Array
-    n_vectors: Array
-    compliance: Array
-    gravity_compensation: Array
+    mass: Array = per("W|1 B", "kg")
+    com: Array = per("W|1 B xyz", "m")
+    inertia: Array = per("W|1 B xyz xyz2", "kg m^2")
+    q: Array = per("W|1 B pose", "m, 1")
+    kinematic: Array = per("B", kind=bool)
+    n_vectors: Array = per("B", left_out=IN_SCENE)
+    compliance: Array = per("W|1 B", "1/(N m)", is_later=True)
+    gravity_compensation: Array = per("W|1 B", changes=Changes.NUMBERS, is_later=True)
 
 
 @dataclass(frozen=True)
-class Shapes(Table):
+class Shapes(Table, axis="S", entry="shape", is_original=True):
     """Shapes on bodies and in the world.
 
     Attributes:
-        name: (S,).
-        kind: (S,) ShapeKind.
-        body: (S,) body index or WORLD.
-        size: [m], (W|1, S, 3): sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
+        kind: ShapeKind.
+        body: body index or WORLD.
+        size: sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
             ellipsoid radii; terrain extent along x and y, 0; plane and mesh 0.
-        margin: [m], (W|1, S), how far from its surface contact acts.
-        pose: [m, 1], (W|1, S, 7), in the body.
-        collide: (S,) bool.
-        vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
-        faces: mesh triangles per shape, (m, 3), empty for others.
+        margin: how far from its surface contact acts.
+        pose: in the body.
+        vertices: mesh vertices per shape, in its frame, empty for others.
+        faces: mesh triangles per shape, empty for others.
         heights: [m] of terrain per shape, (rows along y, columns along x), empty for others.
         convex: (S,) whether the hull of a mesh stands for it.
     """
 
     name: tuple[str, ...]
-    kind: Array
-    body: Array
-    size: Array
-    margin: Array
-    pose: Array
-    collide: Array
-    vertices: tuple[Array, ...]
-    faces: tuple[Array, ...]
+    kind: Array = per("S", dataset="shape_type")
+    body: Array = per("S", refers="B")
+    size: Array = per("W|1 S xyz", "m")
+    margin: Array = per("W|1 S", "m", is_later=True)
+    pose: Array = per("W|1 S pose", "m, 1")
+    collide: Array = per("S", kind=bool)
+    vertices: tuple[Array, ...] = per("V xyz", "m", dataset="shape_vertex", kind=float, is_ragged=True)
+    faces: tuple[Array, ...] = per("T corner", dataset="shape_face", kind=np.int64, is_ragged=True)
     heights: tuple[Array, ...] = ()
     convex: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
-class Points(Table):
+class Points(Table, axis="N", entry="point", is_original=True):
     """Named points of bodies.
 
     Attributes:
-        name: (P,) as `crank/b`.
-        body: (P,) body index.
-        position: [m], (W|1, P, 3), body frame.
+        name: as `crank/b`.
+        body: body index.
+        position: body frame.
     """
 
     name: tuple[str, ...]
-    body: Array
-    position: Array
+    body: Array = per("N", refers="B")
+    position: Array = per("W|1 N xyz", "m")
 
 
 def clashing_points(names: Sequence[str]) -> tuple[str, str] | None:
@@ -119,7 +114,7 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Contacts(Table):
+class Contacts(Table, left_out=IN_SCENE):
     """Which shapes can touch, as a rule: the list of pairs would grow with the square of the shapes.
 
     Shapes of a group touch the same others with the same numbers, but for those of their own body and for the pairs in
@@ -127,51 +122,50 @@ class Contacts(Table):
     a is the one of the lower rank, of equal ones the first.
 
     Attributes:
-        group: (S,) of each shape, -1: it touches nothing.
-        owner: (S,) body of each shape.
-        rank: (S,) of each shape.
-        still: (S,) bool, whether each is of the world, or of a body that moves as prescribed.
-        combination: (G, G) row K of the columns below for shapes of two groups, -1: they keep apart.
-        apart_start: (S + 1,) offsets into `apart`.
+        group: of each shape, -1: it touches nothing.
+        owner: body of each shape.
+        rank: of each shape.
+        still: whether each is of the world, or of a body that moves as prescribed.
+        combination: row K of the columns below for shapes of two groups, -1: they keep apart.
+        apart_start: offsets into `apart`.
         apart: shapes with a higher index that a shape keeps apart from, rising.
-        points: (K,) most contacts of a pair.
-        friction: [1], (W|1, K), of sliding, along the grain.
-        friction_across: [1], (W|1, K), of sliding across the grain; where there is none, as along it.
-        grain_shape: (K,) index into Shapes of the one that has the grain, -1: friction is isotropic.
-        grain: [1], (W|1, K, 3), its direction, in the body of that shape.
-        friction_static: [1], (W|1, K), at rest.
-        rolling_friction: [m], (W|1, K), torque per normal force.
-        torsional_friction: [m], (W|1, K), torque per normal force.
-        restitution: [1], (W|1, K).
-        compliance: [m/N], (W|1, K), overlap per normal force of each contact.
-        margin: [m], (W|1, K), how far apart two shapes touch; NaN: at the sum of their own margins.
-        d_hat: [m], (W|1, K), where the barrier of affine bodies begins; NaN: where the solver says.
-        barrier_stiffness: [N/m^3], (W|1, K), of it; NaN likewise.
-        enabled: [1], (1, K), 0 while `contact.enabled` is false, or while joints part the two: events switch it.
+        points: most contacts of a pair.
+        friction: of sliding, per the grain.
+        friction_across: of sliding across the grain; where there is none, as along it.
+        grain_shape: index into Shapes of the one that has the grain, -1: friction is isotropic.
+        grain: its direction, in the body of that shape.
+        friction_static: at rest.
+        rolling_friction: torque per normal force.
+        torsional_friction: torque per normal force.
+        compliance: overlap per normal force of each contact.
+        margin: how far apart two shapes touch; NaN: at the sum of their own margins.
+        d_hat: where the barrier of affine bodies begins; NaN: where the solver says.
+        barrier_stiffness: of it; NaN likewise.
+        enabled: 0 while `contact.enabled` is false, or while joints part the two: events switch it.
         capacity: most contacts of a world.
     """
 
-    group: Array
-    owner: Array
-    rank: Array
-    still: Array
-    combination: Array
-    apart_start: Array
-    apart: Array
-    points: Array
-    friction: Array
-    friction_across: Array
-    grain_shape: Array
-    grain: Array
-    friction_static: Array
-    rolling_friction: Array
-    torsional_friction: Array
-    restitution: Array
-    compliance: Array
-    margin: Array
-    d_hat: Array
-    barrier_stiffness: Array
-    enabled: Array
+    group: Array = per("S")
+    owner: Array = per("S")
+    rank: Array = per("S")
+    still: Array = per("S", kind=bool)
+    combination: Array = per("G G")
+    apart_start: Array = per("S+1")
+    apart: Array = per("P")
+    points: Array = per("K")
+    friction: Array = per("W|1 K", changes=Changes.VALUES)
+    friction_across: Array = per("W|1 K", changes=Changes.VALUES)
+    grain_shape: Array = per("K")
+    grain: Array = per("W|1 K xyz")
+    friction_static: Array = per("W|1 K", changes=Changes.VALUES)
+    rolling_friction: Array = per("W|1 K", "m", changes=Changes.VALUES)
+    torsional_friction: Array = per("W|1 K", "m", changes=Changes.VALUES)
+    restitution: Array = per("W|1 K", changes=Changes.VALUES)
+    compliance: Array = per("W|1 K", "m/N", changes=Changes.VALUES)
+    margin: Array = per("W|1 K", "m")
+    d_hat: Array = per("W|1 K", "m")
+    barrier_stiffness: Array = per("W|1 K", "N/m^3")
+    enabled: Array = per("W|1 K", changes=Changes.VALUES)
     capacity: int
 
     def widest(self) -> Array:

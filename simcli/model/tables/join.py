@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from simcli.model.tables.model import Array, Model
+from simcli.model.tables.model import Array, Model, declared_columns
 from simcli.model.tables.table_base import kept
 
-NO_WORLD_AXIS = ("turn", "knot")  # the float columns that all worlds share by definition
+# The float columns that all worlds share by definition.
+NO_WORLD_AXIS = frozenset(
+    name for _, name, one in declared_columns() if one.kind is float and one.axes[0] != "W|1" and not one.is_ragged
+)
 
 
 def join(pieces: list[Model], order: Array, skip: int = 0) -> Model:

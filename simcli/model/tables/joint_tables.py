@@ -4,131 +4,123 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables.table_base import Array, Table
+from simcli.model.tables.table_base import FOUND_AGAIN, IN_SCENE, Array, Changes, Table, per
 
 
 @dataclass(frozen=True)
-class Joints(Table):
+class Joints(Table, axis="J", entry="joint", is_original=True):
     """Joints in file order, then the free joints made for bodies that no tree joint names as child.
 
     Attributes:
-        name: (J,).
-        kind: (J,) JointKind.
-        parent: (J,) body index or WORLD.
-        child: (J,) body index.
-        is_tree: (J,) bool; the others close loops.
-        enabled: (J,) bool.
-        articulation: (J,) index into `articulation_name`, -1 for orphans.
+        kind: JointKind.
+        parent: body index or WORLD.
+        child: body index.
+        is_tree: the others close loops.
+        articulation: index into `articulation_name`, -1 for orphans.
         articulation_name: names of the articulations.
-        X_p: [m, 1], (W|1, J, 7), parent anchor in the parent body (in the world if the parent is WORLD).
-        X_c: [m, 1], (W|1, J, 7), child anchor in the child body, moved by `init_angle` along or about the axis.
-        init_angle: [m, rad], (W|1, J), reported coordinate where the anchors of the scene coincide, 0 without one.
-        q_start: (J + 1,) offsets into joint_q.
-        qd_start: (J + 1,) offsets into joint_qd.
-        dof_dim: (J, 2) numbers of linear and angular dofs.
-        pitch: [m/rad], (W|1, J), of screws, else 0.
-        length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
+        X_p: parent anchor in the parent body (in the world if the parent is WORLD).
+        X_c: child anchor in the child body, moved by `init_angle` along or about the axis.
+        init_angle: reported coordinate where the anchors of the scene coincide, 0 without one.
+        q_start: offsets into joint_q.
+        qd_start: offsets into joint_qd.
+        dof_dim: numbers of linear and angular dofs.
+        pitch: of screws, else 0.
+        length: minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
             bound has its stiffness and damping in dofs.limit_stiffness and dofs.limit_damping at the joint's first dof.
             Of orbital joints both are the radius.
-        compliance: [m/N, rad/(N m)], (W|1, J), of the joint's rows, 0 is rigid.
+        compliance: of the joint's rows, 0 is rigid.
     """
 
     name: tuple[str, ...]
-    kind: Array
-    parent: Array
-    child: Array
-    is_tree: Array
-    enabled: Array
-    articulation: Array
+    kind: Array = per("J", dataset="joint_type")
+    parent: Array = per("J", refers="B")
+    child: Array = per("J", refers="B")
+    is_tree: Array = per("J", kind=bool)
+    enabled: Array = per("J", changes=Changes.NUMBERS, kind=bool)
+    articulation: Array = per("J")
     articulation_name: tuple[str, ...]
-    X_p: Array
-    X_c: Array
-    init_angle: Array
-    q_start: Array
-    qd_start: Array
-    dof_dim: Array
-    pitch: Array
-    length: Array
-    compliance: Array
+    X_p: Array = per("W|1 J pose", "m, 1")
+    X_c: Array = per("W|1 J pose", "m, 1")
+    init_angle: Array = per("W|1 J", "m, rad", is_later=True)
+    q_start: Array = per("J+1", dataset="q_start")
+    qd_start: Array = per("J+1", dataset="qd_start")
+    dof_dim: Array = per("J dof_kind")
+    pitch: Array = per("W|1 J", "m/rad")
+    length: Array = per("W|1 J bound", "m")
+    compliance: Array = per("W|1 J", "m/N, rad/(N m)", changes=Changes.NUMBERS, is_later=True)
 
 
 @dataclass(frozen=True)
-class Dofs(Table):
+class Dofs(Table, entry="dof", is_original=True):
     """Properties per velocity coordinate, indexed as joint_qd (linear before angular within a joint).
 
     Units are those of a linear dof [m, N] or of an angular one [rad, N m]. Limits and targets of a ball joint, one per
     dof, are components of the rotation vector of its quaternion, parent anchor frame.
 
     Attributes:
-        label: (NV,) as `pin`, or `ball:0` for joints of several dofs.
-        q_label: (NQ,) labels of joint_q.
-        joint: (NV,) joint index.
-        axis: [1], (W|1, NV, 3), unit, parent anchor frame.
-        armature: [kg, kg m^2], (W|1, NV).
-        damping: [N s/m, N m s/rad], (W|1, NV), viscous, that of torsion springs included.
-        spring_stiffness: [N/m, N m/rad], (W|1, NV), of torsion springs, together.
-        spring_rest: [m, rad], (W|1, NV), coordinate where these give no effort.
-        spring_energy: [J], (W|1, NV), that several springs of different rests store there.
-        friction: [N, N m], (W|1, NV), dry friction.
-        limit_lower: (W|1, NV), -inf if there is none.
-        limit_upper: (W|1, NV), +inf if there is none.
-        limit_stiffness: (W|1, NV), 0 for a hard limit.
-        limit_damping: (W|1, NV), NaN for critically damped.
-        velocity_limit: (W|1, NV), +inf if there is none.
-        drive_mode: (NV,) DriveMode.
-        drive_stiffness: (W|1, NV).
-        drive_damping: (W|1, NV).
-        drive_target: (W|1, NV), position target, or effort in EFFORT mode.
-        drive_target_velocity: (W|1, NV).
-        effort_limit: (W|1, NV), +inf if there is none.
-        q_given: (NV,) bool, True where the scene wrote the initial coordinate (all dofs of a quaternion joint alike).
-        qd_given: (NV,) bool, True where the scene wrote the initial velocity, 0 included.
+        label: as `pin`, or `ball:0` for joints of several dofs.
+        q_label: of joint_q.
+        joint: joint index.
+        axis: unit, parent anchor frame.
+        damping: viscous, that of torsion springs included.
+        spring_stiffness: of torsion springs, together.
+        spring_rest: coordinate where these give no effort.
+        spring_energy: that several springs of different rests store there.
+        friction: dry friction.
+        limit_lower: -inf if there is none.
+        limit_upper: +inf if there is none.
+        limit_stiffness: 0 for a hard limit.
+        limit_damping: NaN for critically damped.
+        velocity_limit: +inf if there is none.
+        drive_mode: DriveMode.
+        drive_target: position target, or effort in EFFORT mode.
+        effort_limit: +inf if there is none.
+        q_given: True where the scene wrote the initial coordinate (all dofs of a quaternion joint alike).
+        qd_given: True where the scene wrote the initial velocity, 0 included.
     """
 
     label: tuple[str, ...]
     q_label: tuple[str, ...]
-    joint: Array
-    axis: Array
-    armature: Array
-    damping: Array
-    spring_stiffness: Array
-    spring_rest: Array
-    spring_energy: Array
-    friction: Array
-    limit_lower: Array
-    limit_upper: Array
-    limit_stiffness: Array
-    limit_damping: Array
-    velocity_limit: Array
-    drive_mode: Array
-    drive_stiffness: Array
-    drive_damping: Array
-    drive_target: Array
-    drive_target_velocity: Array
-    effort_limit: Array
-    q_given: Array
-    qd_given: Array
+    axis: Array = per("W|1 NV xyz", dataset="joint_axis")
+    joint: Array = per("NV", refers="J")
+    armature: Array = per("W|1 NV", "kg, kg m^2", changes=Changes.NUMBERS)
+    damping: Array = per("W|1 NV", "N s/m, N m s/rad", changes=Changes.NUMBERS)
+    spring_stiffness: Array = per("W|1 NV", "N/m, N m/rad", changes=Changes.NUMBERS, is_later=True)
+    spring_rest: Array = per("W|1 NV", "m, rad", changes=Changes.NUMBERS, is_later=True)
+    spring_energy: Array = per("W|1 NV", "J", changes=Changes.NUMBERS, is_later=True)
+    friction: Array = per("W|1 NV", "N, N m", changes=Changes.NUMBERS)
+    limit_lower: Array = per("W|1 NV", "m, rad", changes=Changes.NUMBERS)
+    limit_upper: Array = per("W|1 NV", "m, rad", changes=Changes.NUMBERS)
+    limit_stiffness: Array = per("W|1 NV", "N/m, N m/rad", changes=Changes.NUMBERS)
+    limit_damping: Array = per("W|1 NV", "N s/m, N m s/rad", changes=Changes.NUMBERS)
+    velocity_limit: Array = per("W|1 NV", "m/s, rad/s", changes=Changes.NUMBERS)
+    drive_mode: Array = per("NV")
+    drive_stiffness: Array = per("W|1 NV", "N/m, N m/rad", changes=Changes.NUMBERS)
+    drive_damping: Array = per("W|1 NV", "N s/m, N m s/rad", changes=Changes.NUMBERS)
+    drive_target: Array = per("W|1 NV", "mixed", changes=Changes.NUMBERS)
+    drive_target_velocity: Array = per("W|1 NV", "m/s, rad/s", changes=Changes.NUMBERS)
+    effort_limit: Array = per("W|1 NV", "N, N m", changes=Changes.NUMBERS)
+    q_given: Array = per("NV", kind=bool, left_out=FOUND_AGAIN)
+    qd_given: Array = per("NV", kind=bool, left_out=FOUND_AGAIN)
 
 
 @dataclass(frozen=True)
-class Mimics(Table):
+class Mimics(Table, axis="M", entry="mimic"):
     """Gears, dof by dof: q[follower] = offset + ratio x + sum of curve_n x^n, x = q[leader]. Scalar dofs; no cycles.
 
     Attributes:
-        name: (M,) label of the following dof.
-        follower: (M,) index into joint_qd.
-        leader: (M,) index into joint_qd; it may follow another one.
-        ratio: [1, m/rad or rad/m], (W|1, M).
-        offset: [m or rad], (W|1, M).
-        curve: [m or rad, over m^n or rad^n], (W|1, M, I), n from 2 on; 0 for what the others need beyond their degree.
+        name: label of the following dof.
+        follower: index into joint_qd.
+        leader: index into joint_qd; it may follow another one.
+        curve: n from 2 on; 0 for what the others need beyond their degree.
     """
 
     name: tuple[str, ...]
-    follower: Array
-    leader: Array
-    ratio: Array
-    offset: Array
-    curve: Array
+    follower: Array = per("M", refers="NV")
+    leader: Array = per("M", refers="NV")
+    ratio: Array = per("W|1 M", "1, m/rad, rad/m")
+    offset: Array = per("W|1 M", "m, rad")
+    curve: Array = per("W|1 M I", "mixed")
 
     @property
     def polynomial(self) -> Array:
@@ -139,56 +131,53 @@ class Mimics(Table):
 
 
 @dataclass(frozen=True)
-class Combinations(Table):
+class Combinations(Table, left_out=IN_SCENE):
     """Sums of polynomials of joint coordinates, x = sum of p_i(q_i), with what acts along them.
 
     Attributes:
-        name: (X,).
-        is_linear: (X,) bool, x is in m; else in rad.
-        term_start: (X + 1,) offsets into the terms.
-        term_dof: (T,) index into joint_qd.
-        term_polynomial: (W|1, T, N), coefficients of p_i, from that of q^0 on.
-        drive_mode: (X,) DriveMode.
-        friction, ..., effort_limit: (W|1, X), as of `Dofs`.
+        is_linear: x is in m; else in rad.
+        term_start: offsets into the terms.
+        term_dof: index into joint_qd.
+        term_polynomial: coefficients of p_i, from that of q^0 on.
+        drive_mode: DriveMode.
+        friction, ..., effort_limit: as of `Dofs`.
     """
 
     name: tuple[str, ...]
-    is_linear: Array
-    term_start: Array
-    term_dof: Array
-    term_polynomial: Array
-    drive_mode: Array
-    friction: Array
-    damping: Array
-    spring_stiffness: Array
-    spring_rest: Array
-    limit_lower: Array
-    limit_upper: Array
-    limit_stiffness: Array
-    limit_damping: Array
-    velocity_limit: Array
-    drive_stiffness: Array
-    drive_damping: Array
-    drive_target: Array
-    drive_target_velocity: Array
-    effort_limit: Array
+    is_linear: Array = per("X", kind=bool)
+    term_start: Array = per("X+1")
+    term_dof: Array = per("T")
+    term_polynomial: Array = per("W|1 T power")
+    drive_mode: Array = per("X")
+    friction: Array = per("W|1 X", changes=Changes.NUMBERS)
+    damping: Array = per("W|1 X", changes=Changes.NUMBERS)
+    spring_stiffness: Array = per("W|1 X", changes=Changes.NUMBERS)
+    spring_rest: Array = per("W|1 X", changes=Changes.NUMBERS)
+    limit_lower: Array = per("W|1 X", changes=Changes.NUMBERS)
+    limit_upper: Array = per("W|1 X", changes=Changes.NUMBERS)
+    limit_stiffness: Array = per("W|1 X", changes=Changes.NUMBERS)
+    limit_damping: Array = per("W|1 X", changes=Changes.NUMBERS)
+    velocity_limit: Array = per("W|1 X", changes=Changes.NUMBERS)
+    drive_stiffness: Array = per("W|1 X", changes=Changes.NUMBERS)
+    drive_damping: Array = per("W|1 X", changes=Changes.NUMBERS)
+    drive_target: Array = per("W|1 X", changes=Changes.NUMBERS)
+    drive_target_velocity: Array = per("W|1 X", changes=Changes.NUMBERS)
+    effort_limit: Array = per("W|1 X", changes=Changes.NUMBERS)
 
 
 @dataclass(frozen=True)
-class HeldSums(Table):
+class HeldSums(Table, left_out=IN_SCENE):
     """Sums of polynomials of joint coordinates that are held: x = value.
 
     Attributes:
-        name: (X,).
         term_start, term_dof, term_polynomial: as of `Combinations`.
-        value: [m or rad], (W|1, X).
     """
 
     name: tuple[str, ...]
-    term_start: Array
-    term_dof: Array
-    term_polynomial: Array
-    value: Array
+    term_start: Array = per("X+1")
+    term_dof: Array = per("T")
+    term_polynomial: Array = per("W|1 T power")
+    value: Array = per("W|1 X", "m, rad")
 
 
 def terms_of(sums: Combinations | HeldSums, k: int) -> tuple[list[tuple[int, list[Array]]], Array]:
@@ -203,27 +192,8 @@ def terms_of(sums: Combinations | HeldSums, k: int) -> tuple[list[tuple[int, lis
     return terms, polynomials[..., 0].sum(axis=1)
 
 
-def no_held_sums() -> HeldSums:
-    """A table that holds nothing."""
-    return HeldSums((), np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros((1, 0, 2)), np.zeros((1, 0)))
-
-
-def no_combinations() -> Combinations:
-    """A table without combinations."""
-    none = np.zeros(0, np.int32)
-    return Combinations(
-        (),
-        np.zeros(0, bool),
-        np.zeros(1, np.int32),
-        none,
-        np.zeros((1, 0, 2)),
-        none.copy(),
-        *(np.zeros((1, 0)) for _ in range(14)),
-    )
-
-
 @dataclass(frozen=True)
-class Links(Table):
+class Links(Table, left_out=FOUND_AGAIN):
     """The spanning tree as elementary links, parents before children (depth first).
 
     A joint of n scalar dofs is a chain of n HELIX links of which only the last carries the body. The frame of a HELIX
@@ -237,41 +207,41 @@ class Links(Table):
     and the body frame is R_body = R B, x_body = o + R b.
 
     Attributes:
-        parent: (L,) link index or WORLD.
-        root: (L,) index of the first link of the tree that holds this link.
-        kind: (L,) LinkKind.
-        joint: (L,) joint index.
-        body: (L,) body index, -1 for a massless link inside a joint.
-        q_start: (L,) first index into joint_q.
-        qd_start: (L,) first index into joint_qd.
-        n_qd: (L,) number of dofs.
-        rotation: [1], (W|1, L, 3, 3), C.
-        offset: [m], (W|1, L, 3), r, parent link frame.
-        turn: [rad/rad or rad/m], (L,), 1 for a hinge or screw, 0 for a slide.
-        advance: [m/rad or m/m], (W|1, L), 0 for a hinge, 1 for a slide, the pitch for a screw.
-        mass: [kg], (W|1, L), 0 for massless links.
-        com: [m], (W|1, L, 3), link frame.
-        inertia: [kg m^2], (W|1, L, 6), about the centre of mass, link frame: xx yy zz xy xz yz.
-        body_rotation: [1], (W|1, L, 3, 3), B.
-        body_offset: [m], (W|1, L, 3), b, link frame.
-        tip: (B,) link that carries each body.
+        parent: link index or WORLD.
+        root: index of the first link of the tree that holds this link.
+        kind: LinkKind.
+        joint: joint index.
+        body: body index, -1 for a massless link inside a joint.
+        q_start: first index into joint_q.
+        qd_start: first index into joint_qd.
+        n_qd: number of dofs.
+        rotation: C.
+        offset: r, parent link frame.
+        turn: 1 for a hinge or screw, 0 for a slide.
+        advance: 0 for a hinge, 1 for a slide, the pitch for a screw.
+        mass: 0 for massless links.
+        com: link frame.
+        inertia: about the centre of mass, link frame: xx yy zz xy xz yz.
+        body_rotation: B.
+        body_offset: b, link frame.
+        tip: link that carries each body.
     """
 
-    parent: Array
-    root: Array
-    kind: Array
-    joint: Array
-    body: Array
-    q_start: Array
-    qd_start: Array
-    n_qd: Array
-    rotation: Array
-    offset: Array
-    turn: Array
-    advance: Array
-    mass: Array
-    com: Array
-    inertia: Array
-    body_rotation: Array
-    body_offset: Array
-    tip: Array
+    parent: Array = per("L")
+    root: Array = per("L")
+    kind: Array = per("L")
+    joint: Array = per("L")
+    body: Array = per("L")
+    q_start: Array = per("L")
+    qd_start: Array = per("L")
+    n_qd: Array = per("L")
+    rotation: Array = per("W|1 L xyz xyz")
+    offset: Array = per("W|1 L xyz", "m")
+    turn: Array = per("L", "1, rad/m", kind=float)
+    advance: Array = per("W|1 L", "m/rad, 1")
+    mass: Array = per("W|1 L", "kg")
+    com: Array = per("W|1 L xyz", "m")
+    inertia: Array = per("W|1 L 6", "kg m^2")
+    body_rotation: Array = per("W|1 L xyz xyz")
+    body_offset: Array = per("W|1 L xyz", "m")
+    tip: Array = per("B")

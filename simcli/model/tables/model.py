@@ -5,17 +5,20 @@ angular; the world frame has no suffix. A physical table carries a leading world
 or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
 """
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from typing import get_args
 
 from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
-from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches, no_drags
+from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches
 from simcli.model.tables.form_tables import Affine, Columns, Naturals
 from simcli.model.tables.joint_tables import Combinations, Dofs, HeldSums, Joints, Links, Mimics
-from simcli.model.tables.sensor_tables import Sensors, no_sensors
-from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Signals, no_feedback
+from simcli.model.tables.sensor_tables import Sensors
+from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Signals
 from simcli.model.tables.start_tables import AsDrawn, Beginning
-from simcli.model.tables.table_base import Array
+from simcli.model.tables.table_base import Array, Changes, Table, TableColumn, declared, per
 
 WORLD = -1  # body index of the world
 
@@ -78,17 +81,17 @@ class ShapeKind(IntEnum):
     HEIGHTFIELD = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Model:
     """Everything the solvers read.
 
     Attributes:
         n_worlds: W.
         plane: index of the axis that is normal to the plane of a planar scene, -1 in space.
-        gravity: [m/s^2], (W|1, 3), world.
-        joint_q: (W|1, NQ), initial joint coordinates in Newton's layout; cable slots NaN.
-        joint_qd: (W|1, NV), initial joint velocities.
-        joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
+        gravity: world.
+        joint_q: initial joint coordinates in Newton's layout; cable slots NaN.
+        joint_qd: initial joint velocities.
+        joint_f: constant applied joint efforts (forces of type torque).
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
         columns: of the natural form of a model (forms/natural_form.py), else None.
         naturals: of a scene for the natural solver, else None.
@@ -104,26 +107,27 @@ class Model:
     _untraced = ("_kept",)  # what is remembered of it (`kept`): it follows from the tables, and depends on what was asked
 
     n_worlds: int
+    gravity: Array = per("W|1 xyz", "m/s^2", Changes.NUMBERS, dataset="gravity")
     bodies: Bodies
     joints: Joints
     dofs: Dofs
+    joint_q: Array = per("W|1 NQ", "mixed", dataset="initial_joint_q")
+    joint_qd: Array = per("W|1 NV", "mixed", dataset="initial_joint_qd")
+    joint_f: Array = per("W|1 NV", "N, N m", Changes.NUMBERS, dataset="applied_joint_effort")
     links: Links
     mimics: Mimics
     shapes: Shapes
     points: Points
-    springs: Springs
-    bushings: Bushings
-    combinations: Combinations
-    holds: HeldSums
+    springs: Springs = field(default_factory=Springs.empty)
+    bushings: Bushings = field(default_factory=Bushings.empty)
+    combinations: Combinations = field(default_factory=Combinations.empty)
+    holds: HeldSums = field(default_factory=HeldSums.empty)
     cables: Cables
     wrenches: Wrenches
-    signals: Signals
-    inputs: Inputs
+    drags: Drags = field(default_factory=Drags.empty)
+    signals: Signals = field(default_factory=Signals.empty)
+    inputs: Inputs = field(default_factory=Inputs.empty)
     motions: Motions
-    gravity: Array
-    joint_q: Array
-    joint_qd: Array
-    joint_f: Array
     param_name: tuple[str, ...]
     param_unit: tuple[str, ...]
     param_value: Array
@@ -138,9 +142,8 @@ class Model:
     lawful: Lawful | None = None
     spring_rows: bool = False
     drag_rows: bool = False
-    drags: Drags = field(default_factory=no_drags)
-    feedback: Feedback = field(default_factory=no_feedback)
-    sensors: Sensors = field(default_factory=no_sensors)
+    feedback: Feedback = field(default_factory=Feedback.empty)
+    sensors: Sensors = field(default_factory=Sensors.empty)
 
     @property
     def n_bodies(self) -> int:
@@ -166,3 +169,39 @@ class Model:
     def n_qd(self) -> int:
         """Number of joint velocities, NV."""
         return int(self.joints.qd_start[-1])
+
+
+TABLES: dict[str, type[Table]] = {
+    one.name: kind
+    for one in fields(Model)
+    for kind in (one.type, *get_args(one.type))
+    if isinstance(kind, type) and issubclass(kind, Table)
+}
+NAMED_TABLES = {name: kind.in_files for name, kind in TABLES.items() if kind.in_files.axis}  # with names of their entries
+
+
+def declared_columns() -> Iterator[tuple[str, str, TableColumn]]:
+    """(table, column, what it is) of all columns of a model, also of those that it has not; table "" of its own."""
+    for one in fields(Model):
+        below = fields(TABLES[one.name]) if one.name in TABLES else ()
+        found = [("", one), *((one.name, column) for column in below)]
+        yield from ((table, column.name, what) for table, column in found if (what := declared(column)))
+
+
+def _faults() -> Iterator[str]:
+    """What tables lack by which files and events know what they are."""
+    for name, kind in TABLES.items():
+        if bool(kind.in_files.entry) == bool(kind.in_files.left_out):
+            yield f"`{name}` says neither `entry=` behind its base, nor `left_out=`, why files lack it"
+        arrays = [one for one in fields(kind) if one.type is Array]
+        yield from (
+            f"`{name}.{one.name}` is an array without `per(..)`, its axes and unit" for one in arrays if not declared(one)
+        )
+    axes = Counter(entries.axis for entries in NAMED_TABLES.values())
+    yield from (
+        f"`{name}` has the axis {one.axis} of another table" for name, one in NAMED_TABLES.items() if axes[one.axis] > 1
+    )
+
+
+if faults := [*_faults()]:
+    raise TypeError(f"tables of a model: {'; '.join(faults)}")

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model.tables.table_base import Array, Table
+from simcli.model.tables.table_base import FOUND_AGAIN, IN_SCENE, Array, Changes, Table, per
 
 
 class SignalKind(IntEnum):
@@ -71,22 +71,22 @@ class MotionKind(IntEnum):
 
 
 @dataclass(frozen=True)
-class Lawful(Table):
+class Lawful(Table, left_out=FOUND_AGAIN):
     """Dofs on which laws act that no smooth force of a tree states (constraints/build.py), in any phase of a run.
 
     Attributes:
-        acts: (NV,) bool, any of them.
-        limited: (NV,) bool, bounds, hard or soft.
-        beyond_limits: (NV,) bool, others than limits.
+        acts: any of them.
+        limited: bounds, hard or soft.
+        beyond_limits: others than limits.
     """
 
-    acts: Array
-    limited: Array
-    beyond_limits: Array
+    acts: Array = per("NV", kind=bool)
+    limited: Array = per("NV", kind=bool)
+    beyond_limits: Array = per("NV", kind=bool)
 
 
 @dataclass(frozen=True)
-class Signals(Table):
+class Signals(Table, left_out=IN_SCENE):
     """Functions of time t [s], one number each; a signal of several numbers is several rows.
 
         CONSTANT  p0
@@ -99,90 +99,89 @@ class Signals(Table):
 
     Attributes:
         name: (K,) as `sweep`, or `push:2` for a signal of several numbers.
-        kind: (K,) SignalKind.
-        parameter: (W|1, K, 4), p0 to p3, in the units of what the signal drives, s, Hz, rad and rad/s.
-        piece_start: (K + 1,) offsets into the pieces of tables.
-        knot: [s], (P,), where each piece begins; the same in all worlds.
-        cubic: (W|1, P, 4), c0 to c3.
+        kind: SignalKind.
+        parameter: p0 to p3, in the units of what the signal drives, s, Hz, rad and rad/s.
+        piece_start: offsets into the pieces of tables.
+        knot: where each piece begins; the same in all worlds.
+        cubic: c0 to c3.
     """
 
     name: tuple[str, ...]
-    kind: Array
-    parameter: Array
-    piece_start: Array
-    knot: Array
-    cubic: Array
+    kind: Array = per("K")
+    parameter: Array = per("W|1 K 4", changes=Changes.NUMBERS)
+    piece_start: Array = per("K+1")
+    knot: Array = per("P", "s", changes=Changes.NUMBERS, kind=float)
+    cubic: Array = per("W|1 P 4", changes=Changes.NUMBERS)
 
 
 @dataclass(frozen=True)
-class Feedback(Table):
+class Feedback(Table, left_out=IN_SCENE):
     """Laws of the signals that follow the motion: three-address code, of which each line has a value.
 
     A law is taken where a step begins whose number is a multiple of `every`; until its next sample its signal keeps the
     value of the line `result`. The laws stand in an order in which each comes after those that it names.
 
     Attributes:
-        signal: (F,) index into the signals.
-        every: (F,) steps from one sample to the next.
-        start: (F + 1,) offsets into the lines.
-        result: (F,) line of the law that is its value, counted from its first.
-        op: (L,) `Op`.
+        signal: index into the signals.
+        every: steps from one sample to the next.
+        start: offsets into the lines.
+        result: line of the law that is its value, counted from its first.
+        op: `Op`.
         x, y: (L,) lines of the same law, counted from its first; 0 where the line has none.
-        index: (L,) of a constant, a quantity, a signal or a state; 0 where the line has none.
-        length: (L,) most samples of a DELAY, else 1.
-        constant: (W|1, C), in the units of what the signals drive, and of what they see.
+        index: of a constant, a quantity, a signal or a state; 0 where the line has none.
+        length: most samples of a DELAY, else 1.
+        constant: in the units of what the signals drive, and of what they see.
         quantity: (Q,) names of `channel_names`, each with its component.
         told: (E,) what events by condition say and do, a line each.
-        told_again: (E,) bool, whether each may take place more than once.
-        told_state: (E, 2) states of the time at which each took place last, and of how often it did.
+        told_again: whether each may take place more than once.
+        told_state: states of the time at which each took place last, and of how often it did.
         n_states: numbers that last from one sample to the next; NaN before the first.
     """
 
-    signal: Array
-    every: Array
-    start: Array
-    result: Array
-    op: Array
-    x: Array
-    y: Array
-    index: Array
-    length: Array
-    constant: Array
+    signal: Array = per("F")
+    every: Array = per("F")
+    start: Array = per("F+1")
+    result: Array = per("F")
+    op: Array = per("L")
+    x: Array = per("L")
+    y: Array = per("L")
+    index: Array = per("L")
+    length: Array = per("L")
+    constant: Array = per("W|1 C", changes=Changes.NUMBERS)
     quantity: tuple[tuple[str, int], ...]
     told: tuple[str, ...]
-    told_again: Array
-    told_state: Array
+    told_again: Array = per("E", kind=bool)
+    told_state: Array = per("E 2")
     n_states: int
 
 
 @dataclass(frozen=True)
-class Inputs(Table):
+class Inputs(Table, left_out=IN_SCENE):
     """What signals drive: a number of a column is its own value plus gain times signal, summed over its rows here.
 
     Attributes:
-        column: (N,) Driven.
-        item: (N,) index into that column.
-        signal: (N,) index into the signals.
-        gain: [1], (W|1, N).
+        column: Driven.
+        item: index into that column.
+        signal: index into the signals.
     """
 
-    column: Array
-    item: Array
-    signal: Array
-    gain: Array
+    column: Array = per("N")
+    item: Array = per("N")
+    signal: Array = per("N")
+    gain: Array = per("W|1 N")
 
 
 @dataclass(frozen=True)
-class Motions(Table):
+class Motions(Table, left_out=IN_SCENE):
     """Prescribed motions per velocity coordinate.
 
     Attributes:
-        kind: (NV,) MotionKind.
-        value: (W|1, NV), coordinate or velocity; 0 where there is no motion or a signal gives it.
+        kind: MotionKind.
+        value: coordinate or velocity; 0 where there is no motion or a signal gives it.
     """
 
-    kind: Array
-    value: Array
+    kind: Array = per("NV")
+    value: Array = per("W|1 NV", changes=Changes.NUMBERS)
 
 
 def delays_of(feedback: Feedback, law: int) -> Array:
@@ -202,45 +201,3 @@ def acting_feedback(model, columns: tuple[Driven, ...] = tuple(Driven)) -> list[
     inputs = model.inputs
     used = set(inputs.signal[np.isin(inputs.column, columns)].tolist())
     return [model.signals.name[k] for k in model.feedback.signal if k in used]
-
-
-def no_signals() -> Signals:
-    """A table without signals."""
-    none = np.zeros(0, np.int32)
-    return Signals((), none, np.zeros((1, 0, 4)), np.zeros(1, np.int32), np.zeros(0), np.zeros((1, 0, 4)))
-
-
-def no_feedback() -> Feedback:
-    """A table without laws."""
-    none = np.zeros(0, np.int32)
-    return Feedback(
-        none,
-        none,
-        np.zeros(1, np.int32),
-        none,
-        none,
-        none,
-        none,
-        none,
-        none,
-        np.zeros((1, 0)),
-        (),
-        (),
-        none.astype(bool),
-        none.reshape(0, 2),
-        0,
-    )
-
-
-def no_inputs() -> Inputs:
-    """A table without inputs."""
-    return Inputs(*(np.zeros(0, np.int32) for _ in range(3)), np.zeros((1, 0)))
-
-
-def no_motions(n_qd: int) -> Motions:
-    """A table without prescribed motions.
-
-    Args:
-        n_qd: NV.
-    """
-    return Motions(np.zeros(n_qd, np.int32), np.zeros((1, n_qd)))

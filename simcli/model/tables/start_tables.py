@@ -2,24 +2,24 @@
 
 from dataclasses import dataclass
 
-from simcli.model.tables.table_base import Array, Table
+from simcli.model.tables.table_base import FOUND_AGAIN, Array, Table, per
 
 
 @dataclass(frozen=True)
-class AsDrawn(Table):
+class AsDrawn(Table, left_out=FOUND_AGAIN):
     """The posture from which loops are closed, and what is asked of the coordinates.
 
     Attributes:
-        q: [m, rad, 1], (W|1, NQ), as drawn: where nothing is written.
-        named: (NV,) int, rank of the option, batch or program that names a coordinate (`Rank`); 0: nobody names it.
-        stays: (NV,) bool, coordinates that nothing names and that stay where they are if their loops let them.
+        q: as drawn: where nothing is written.
+        named: rank of the option, batch or program that names a coordinate (`Rank`); 0: nobody names it.
+        stays: coordinates that nothing names and that stay where they are if their loops let them.
     """
 
     _untraced = ("q", "named", "stays")  # which no kernel reads
 
-    q: Array
-    named: Array
-    stays: Array
+    q: Array = per("W|1 NQ", "m, rad, 1")
+    named: Array = per("NV")
+    stays: Array = per("NV", kind=bool)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
 
-Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
-rows, G natural coordinates, D parts of a stretch, S shapes, K springs, A applied wrenches, N named points, M geared dofs,
-L cables, U bushings, Z pulleys of springs, X drags, P parameters, C contacts, E events; the components `pose` (7),
-`twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
+Axis names used below: F frames, W worlds, NQ and NV joint coordinates and velocities, R constraint rows, G natural
+coordinates, Y quantities, D parts of a stretch, Z pulleys of springs, I powers of gears, P parameters, C contacts, E
+events, and those of tables of a model, as B bodies and J joints; the components `pose` (7), `twist` (6), `wrench` (6),
+`xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,8 @@ from simcli.errors import OutputError
 from simcli.model.joints.catalogue import CATALOGUE as JOINTS
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables.body_tables import clashing_points
-from simcli.model.tables.model import JointKind, Model
+from simcli.model.tables.model import NAMED_TABLES, JointKind, Model
+from simcli.output_channels import OUTPUT_CHANNELS, WRENCH, XYZ
 
 BARE_SCALES = {"C": "contact", "E": "event", "offset": "contact_start"}  # axes whose scales are only lengths
 FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
@@ -24,7 +25,7 @@ CONVENTIONS = (
     "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "
     "and the angular velocity, world frame"
 )
-PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
+PARTS = {name: parts for name, parts in OUTPUT_CHANNELS.items() if parts}  # channels that stand for others
 TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
 CODE_BYTES = 8
 STATUSES = ("running", "done", "stopped", "failed")
@@ -34,8 +35,8 @@ STATUS_BYTES = 8  # one aligned machine word: a killed writer leaves the old wor
 COMPONENTS = {
     "pose": ("px", "py", "pz", "qx", "qy", "qz", "qw"),
     "twist": ("vx", "vy", "vz", "wx", "wy", "wz"),
-    "wrench": ("fx", "fy", "fz", "tx", "ty", "tz"),
-    "xyz": ("x", "y", "z"),
+    "wrench": WRENCH,
+    "xyz": XYZ,
 }
 STRETCH = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a symmetric matrix
 
@@ -61,23 +62,28 @@ OF_BODIES = {
     "acceleration": _Entries("frames/body_qdd", 0, COMPONENTS["xyz"], "m/s^2"),
     "angular_acceleration": _Entries("frames/body_qdd", 3, COMPONENTS["xyz"], "rad/s^2"),
 }
-# Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
-SCALES = {
-    "F": "time",
-    "W": "world",
-    "B": "body_name",
-    "J": "joint_name",
+# Where frames hold a quantity of a body: dataset, entries.
+BODY_PLACES = {
+    "position": ("frames/body_q", slice(0, 3)),
+    "orientation": ("frames/body_q", slice(3, 7)),
+    "velocity": ("frames/body_qd", slice(0, 3)),
+    "angular_velocity": ("frames/body_qd", slice(3, 6)),
+    **{name: (one.path, slice(one.first, one.first + len(one.labels))) for name, one in OF_BODIES.items()},
+}
+# Name scales of /model: axis, dataset.
+NAME_SCALES = {
+    **{entries.axis: f"{entries.entry}_name" for entries in NAMED_TABLES.values()},
     "NQ": "q_label",
     "NV": "qd_label",
     "R": "row_label",
     "G": "natural_label",
     "Y": "quantity_label",
     "D": "stretch_label",
-    "C": "contact",
-    "E": "event",
-    "offset": "contact_start",
-    **{name: name for name in COMPONENTS},
+    "Z": "pulley_name",
+    "I": "mimic_power",
 }
+# Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
+SCALES = {"F": "time", "W": "world", **NAME_SCALES, **BARE_SCALES, **{name: name for name in COMPONENTS}}
 
 
 @dataclass(frozen=True)
@@ -255,6 +261,8 @@ _TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
 _STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
 DATASETS = (_TIME, _STEP, *_STATE, *_ENERGY, *_DIAG, *_CONTACTS, *_EVENTS)
 CHANNELS = (*PARTS, *dict.fromkeys(row.channel for row in DATASETS if row.channel != "always"))
+if odd := {*CHANNELS} ^ {*OUTPUT_CHANNELS}:
+    raise TypeError(f"channels {odd} are not both of DATASETS in {__name__} and of output_channels.py")
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:
@@ -272,7 +280,7 @@ class Axes:
 
     Attributes:
         n_worlds: W.
-        label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, M, L, P and the components).
+        label: axis name to the labels of its entries, of NAME_SCALES, P and the components.
         index: axis name to the rows of the model that the file keeps, for axes cut by `output.select`.
         capacity: most contacts of a world at a frame.
         quantity_unit: along the axis Y.
@@ -302,23 +310,14 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         quantities: label and unit of each column of /frames/quantity.
     """
     label = {
-        "B": model.bodies.name,
-        "J": model.joints.name,
+        **{entries.axis: getattr(model, table).name for table, entries in NAMED_TABLES.items()},
         "NQ": model.dofs.q_label,
         "NV": model.dofs.label,
         "R": row_label,
         "G": model.naturals.label if model.naturals else (),
         "Y": tuple(label for label, _ in quantities),
         "D": STRETCH if model.affine is not None else (),
-        "S": model.shapes.name,
-        "K": model.springs.name,
-        "A": model.wrenches.name,
-        "N": model.points.name,
-        "M": model.mimics.name,
-        "L": model.cables.name,
-        "U": model.bushings.name,
         "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
-        "X": model.drags.name,
         "I": tuple(f"x^{n + 2}" for n in range(model.mimics.curve.shape[-1])),
         "P": model.param_name,
         **COMPONENTS,

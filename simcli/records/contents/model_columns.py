@@ -4,26 +4,18 @@ Axis names as in `layout`, and: `W|1` one entry shared by all worlds or one per 
 `V`, `T` mesh vertices and triangles of all shapes, `S+1` their offsets; `end` the two ends of a spring.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables.model import Model
-from simcli.records.contents.layout import SCALES, Axes, coordinate_units
+from simcli.model.tables.model import NAMED_TABLES, TABLES, Model, declared_columns
+from simcli.model.tables.table_base import TableColumn, empty_array
+from simcli.output_channels import QUATERNION, XYZ
+from simcli.records.contents.layout import COMPONENTS, NAME_SCALES, Axes, coordinate_units
 
-YOUNGER = "GYDUZXIML"  # axes that files of before lack
-# Columns that files of before lack, of bodies, joints and shapes that those have: zero was all that there was.
-YOUNGER_COLUMNS = {
-    "body_compliance",
-    "body_gravity_compensation",
-    "joint_compliance",
-    "joint_init_angle",
-    "dof_spring_stiffness",
-    "dof_spring_rest",
-    "dof_spring_energy",
-    "shape_margin",
-}
+# Axes that files of before lack.
+YOUNGER = frozenset(("G", "Y", "D", "Z", "I", *(one.axis for one in NAMED_TABLES.values() if not one.is_original)))
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -36,8 +28,9 @@ class ModelColumn:
         axes: axis names.
         unit: of the values.
         read: takes it from a model.
-        refers: "B", "J" or "NV" if the values are indices along that axis, else "".
+        refers: axis if the values are indices along it, else "".
         path: where it stands in a model, as `bodies.mass`; "" for what is put together for the file.
+        is_later: whether files of before lack it, though not what it is of.
     """
 
     name: str
@@ -46,253 +39,73 @@ class ModelColumn:
     read: Callable[[Model], np.ndarray]
     refers: str = ""
     path: str = ""
+    is_later: bool = False
 
     @property
     def is_younger(self) -> bool:
         """Whether files of before lack it, which have none of what it is about."""
-        return self.name in YOUNGER_COLUMNS or not set(self.axes).isdisjoint(YOUNGER)
+        return self.is_later or not YOUNGER.isdisjoint(self.axes)
 
     def absent(self, axes: Axes) -> np.ndarray:
         """What such a file would hold, by its axes."""
-        sizes = {"W|1": 1, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
-        return np.zeros([axes.size(axis) if axis in axes.label else sizes[axis] for axis in self.axes])
+        return empty_array(self.axes, float, **{axis: axes.size(axis) for axis in self.axes if axis in axes.label})
 
 
-PREFIXES = {
-    "bodies": "body",
-    "joints": "joint",
-    "dofs": "dof",
-    "shapes": "shape",
-    "points": "point",
-    "mimics": "mimic",
-    "cables": "cable",
-    "bushings": "bushing",
-    "springs": "spring",
-    "wrenches": "wrench",
-    "drags": "drag",
-}
-
-
-def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str = "") -> ModelColumn:
+def _column(table: str, name: str, what: TableColumn) -> ModelColumn:
     """A column that stands in the model as `table.column`, or as an attribute of the model itself."""
-    table, _, column = path.rpartition(".")
 
     def read(model: Model) -> np.ndarray:
-        return np.asarray(getattr(getattr(model, table) if table else model, column))
+        return np.asarray(getattr(getattr(model, table) if table else model, name))
 
-    prefix = PREFIXES.get(table, "")
-    return ModelColumn(name or f"{prefix}_{column}", tuple(axes.split()), unit, read, refers, path)
+    label = what.dataset or f"{TABLES[table].in_files.entry}_{name}"
+    path = f"{table}.{name}" if table else name
+    return ModelColumn(label, what.axes, what.unit, read, what.refers, path, what.is_later)
 
 
-def _ragged(name: str) -> Callable[[Model], np.ndarray]:
-    """All meshes' vertices or faces, one after the other."""
+def _ragged(table: str, name: str, what: TableColumn) -> tuple[ModelColumn, ModelColumn]:
+    """Of a column that has an array for each entry: where each begins, and all of them, one after the other."""
+
+    def parts(model: Model) -> list[np.ndarray]:
+        kind = np.float64 if what.kind is float else np.int64
+        return [np.asarray(part, kind).reshape(-1, 3) for part in getattr(getattr(model, table), name)]
 
     def read(model: Model) -> np.ndarray:
-        kind = np.float64 if name == "vertices" else np.int64
-        parts = [np.asarray(part, kind).reshape(-1, 3) for part in getattr(model.shapes, name)]
-        return np.concatenate([np.zeros((0, 3), kind), *parts])
+        return np.concatenate([what.empty(), *parts(model)])
 
-    return read
+    def offsets(model: Model) -> np.ndarray:
+        return np.cumsum([0, *map(len, parts(model))], dtype=np.int64)
 
-
-def _offsets(name: str) -> Callable[[Model], np.ndarray]:
-    def read(model: Model) -> np.ndarray:
-        lengths = [len(part) for part in getattr(model.shapes, name)]
-        return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-    return read
+    edge = f"{TABLES[table].in_files.axis}+1"
+    return (
+        ModelColumn(f"{what.dataset}_start", (edge,), "1", offsets),
+        ModelColumn(what.dataset, what.axes, what.unit, read),
+    )
 
 
-COLUMNS = (
-    _column("gravity", "W|1 xyz", "m/s^2", name="gravity"),
-    _column("bodies.mass", "W|1 B", "kg"),
-    _column("bodies.com", "W|1 B xyz", "m"),
-    _column("bodies.inertia", "W|1 B xyz xyz2", "kg m^2"),
-    _column("bodies.q", "W|1 B pose", "m, 1"),
-    _column("bodies.kinematic", "B"),
-    _column("bodies.compliance", "W|1 B", "1/(N m)"),
-    _column("bodies.gravity_compensation", "W|1 B", "1"),
-    _column("joints.kind", "J", name="joint_type"),
-    _column("joints.parent", "J", refers="B"),
-    _column("joints.child", "J", refers="B"),
-    _column("joints.is_tree", "J"),
-    _column("joints.enabled", "J"),
-    _column("joints.articulation", "J"),
-    _column("joints.X_p", "W|1 J pose", "m, 1"),
-    _column("joints.X_c", "W|1 J pose", "m, 1"),
-    _column("joints.init_angle", "W|1 J", "m, rad"),
-    _column("joints.q_start", "J+1", name="q_start"),
-    _column("joints.qd_start", "J+1", name="qd_start"),
-    _column("joints.dof_dim", "J dof_kind"),
-    _column("joints.pitch", "W|1 J", "m/rad"),
-    _column("joints.length", "W|1 J bound", "m"),
-    _column("joints.compliance", "W|1 J", "m/N, rad/(N m)"),
-    _column("dofs.axis", "W|1 NV xyz", "1", name="joint_axis"),
-    _column("dofs.joint", "NV", refers="J"),
-    _column("dofs.armature", "W|1 NV", "kg, kg m^2"),
-    _column("dofs.damping", "W|1 NV", "N s/m, N m s/rad"),
-    _column("dofs.spring_stiffness", "W|1 NV", "N/m, N m/rad"),
-    _column("dofs.spring_rest", "W|1 NV", "m, rad"),
-    _column("dofs.spring_energy", "W|1 NV", "J"),
-    _column("dofs.friction", "W|1 NV", "N, N m"),
-    _column("dofs.limit_lower", "W|1 NV", "m, rad"),
-    _column("dofs.limit_upper", "W|1 NV", "m, rad"),
-    _column("dofs.limit_stiffness", "W|1 NV", "N/m, N m/rad"),
-    _column("dofs.limit_damping", "W|1 NV", "N s/m, N m s/rad"),
-    _column("dofs.velocity_limit", "W|1 NV", "m/s, rad/s"),
-    _column("dofs.drive_mode", "NV"),
-    _column("dofs.drive_stiffness", "W|1 NV", "N/m, N m/rad"),
-    _column("dofs.drive_damping", "W|1 NV", "N s/m, N m s/rad"),
-    _column("dofs.drive_target", "W|1 NV", "mixed"),
-    _column("dofs.drive_target_velocity", "W|1 NV", "m/s, rad/s"),
-    _column("dofs.effort_limit", "W|1 NV", "N, N m"),
-    _column("joint_q", "W|1 NQ", "mixed", name="initial_joint_q"),
-    _column("joint_qd", "W|1 NV", "mixed", name="initial_joint_qd"),
-    _column("joint_f", "W|1 NV", "N, N m", name="applied_joint_effort"),
-    _column("mimics.follower", "M", refers="NV"),
-    _column("mimics.leader", "M", refers="NV"),
-    _column("mimics.ratio", "W|1 M", "1, m/rad, rad/m"),
-    _column("mimics.offset", "W|1 M", "m, rad"),
-    _column("mimics.curve", "W|1 M I", "mixed"),
-    _column("shapes.kind", "S", name="shape_type"),
-    _column("shapes.body", "S", refers="B"),
-    _column("shapes.size", "W|1 S xyz", "m"),
-    _column("shapes.margin", "W|1 S", "m"),
-    _column("shapes.pose", "W|1 S pose", "m, 1"),
-    _column("shapes.collide", "S"),
-    ModelColumn("shape_vertex_start", ("S+1",), "1", _offsets("vertices")),
-    ModelColumn("shape_vertex", ("V", "xyz"), "m", _ragged("vertices")),
-    ModelColumn("shape_face_start", ("S+1",), "1", _offsets("faces")),
-    ModelColumn("shape_face", ("T", "corner"), "1", _ragged("faces")),
-    _column("points.body", "N", refers="B"),
-    _column("points.position", "W|1 N xyz", "m"),
-    _column("springs.body", "K end", refers="B"),
-    _column("springs.point", "W|1 K end xyz", "m"),
-    _column("springs.stiffness", "W|1 K", "N/m"),
-    _column("springs.damping", "W|1 K", "N s/m"),
-    _column("springs.rest_length", "W|1 K", "m"),
-    _column("springs.slack", "K"),
-    _column("springs.pulley_spring", "Z", name="pulley_spring"),
-    _column("springs.pulley_body", "Z", name="pulley_body", refers="B"),
-    _column("springs.pulley_point", "W|1 Z xyz", "m", "pulley_point"),
-    _column("bushings.body", "U end", refers="B"),
-    _column("bushings.point", "W|1 U end xyz", "m"),
-    _column("bushings.axes", "W|1 U quat", "1"),
-    _column("bushings.stiffness", "W|1 U xyz", "N/m"),
-    _column("bushings.damping", "W|1 U xyz", "N s/m"),
-    _column("bushings.angular_stiffness", "W|1 U xyz", "N m/rad"),
-    _column("bushings.angular_damping", "W|1 U xyz", "N m s/rad"),
-    _column("bushings.preload", "W|1 U xyz", "N"),
-    _column("bushings.angular_preload", "W|1 U xyz", "N m"),
-    _column("bushings.rest", "W|1 U pose", "m, 1"),
-    _column("cables.joint", "L", refers="J"),
-    _column("cables.tangent", "W|1 L xyz", "1"),
-    _column("cables.rest", "W|1 L pose", "m, 1"),
-    _column("cables.stretch", "W|1 L", "N/m"),
-    _column("cables.bend", "W|1 L", "N m/rad"),
-    _column("cables.twist", "W|1 L", "N m/rad"),
-    _column("cables.stretch_damping", "W|1 L", "N s/m"),
-    _column("cables.bend_damping", "W|1 L", "N m s/rad"),
-    _column("cables.twist_damping", "W|1 L", "N m s/rad"),
-    _column("wrenches.body", "A", refers="B"),
-    _column("wrenches.point", "W|1 A xyz", "m"),
-    _column("wrenches.force", "W|1 A xyz", "N"),
-    _column("wrenches.torque", "W|1 A xyz", "N m"),
-    _column("wrenches.follows", "A"),
-    _column("drags.body", "X", refers="B"),
-    _column("drags.point", "W|1 X xyz", "m"),
-    _column("drags.damping", "W|1 X", "N s/m"),
-    _column("drags.quadratic", "W|1 X", "N s^2/m^2"),
-    _column("drags.angular_damping", "W|1 X", "N m s/rad"),
-    _column("drags.angular_quadratic", "W|1 X", "N m s^2/rad^2"),
-    _column("drags.wind", "W|1 X xyz", "m/s"),
-)
+def _columns() -> Iterator[ModelColumn]:
+    """Of all columns of a model that files have."""
+    for table, name, what in declared_columns():
+        left_out = what.left_out or (table and TABLES[table].in_files.left_out)
+        if not left_out:
+            yield from _ragged(table, name, what) if what.is_ragged else (_column(table, name, what),)
 
-_IN_SCENE = "the scene in the file has it"
-_FOUND_AGAIN = "made of other columns, or of the scene, when a run is prepared"
-# What /model leaves out: tables of a model, and fields of those and of the model itself, each with the reason. A test holds
-# that every other one has a column.
-LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "bodies.name",
-            "joints.name",
-            "mimics.name",
-            "shapes.name",
-            "points.name",
-            "springs.name",
-            "bushings.name",
-            "cables.name",
-            "wrenches.name",
-            "drags.name",
-            "dofs.label",
-            "dofs.q_label",
-        ),
-        "labels of an axis, see NAME_SCALES",
-    ),
-    **dict.fromkeys(("shapes.vertices", "shapes.faces"), "of no regular shape: shape_vertex, shape_face"),
-    **dict.fromkeys(("n_worlds", "param_name", "param_unit", "param_value", "world_seed"), "they stand in /params"),
-    **dict.fromkeys(
-        (
-            "shapes.heights",
-            "shapes.convex",
-            "joints.articulation_name",
-            "combinations",
-            "holds",
-            "signals",
-            "inputs",
-            "motions",
-            "plane",
-            "bodies.n_vectors",
-            "contacts",
-            "affine",
-            "feedback",
-            "sensors",
-        ),
-        _IN_SCENE,
-    ),
-    **dict.fromkeys(
-        (
-            "links",
-            "columns",
-            "naturals",
-            "start",
-            "lawful",
-            "spring_rows",
-            "drag_rows",
-            "dofs.q_given",
-            "dofs.qd_given",
-            "drawing.q",
-            "drawing.named",
-            "drawing.stays",
-        ),
-        _FOUND_AGAIN,
-    ),
-}
 
-# Name scales of /model: axis, dataset; those that /frames uses, and its own.
-NAME_SCALES = {
-    **{axis: SCALES[axis] for axis in ("B", "J", "NQ", "NV", "R", "G", "Y", "D")},
-    "S": "shape_name",
-    "K": "spring_name",
-    "A": "wrench_name",
-    "N": "point_name",
-    "M": "mimic_name",
-    "L": "cable_name",
-    "U": "bushing_name",
-    "Z": "pulley_name",
-    "X": "drag_name",
-    "I": "mimic_power",
-}
 # Further labelled axes of /model.
 LABELS = {
-    "xyz2": ("x", "y", "z"),
+    "xyz2": XYZ,
     "dof_kind": ("linear", "angular"),
     "bound": ("minimum", "maximum"),
     "end": ("a", "b"),
-    "quat": ("x", "y", "z", "w"),
+    "quat": QUATERNION,
     "corner": ("0", "1", "2"),
 }
+
+
+# Axes that are only lengths, and their scales.
+BARE_AXES = {"V": "vertex", "T": "face", **{f"{one.axis}+1": f"{one.entry}_edge" for one in NAMED_TABLES.values()}}
+COLUMNS = tuple(_columns())
+if unknown := {axis for column in COLUMNS for axis in column.axes} - {"W|1", *BARE_AXES, *NAME_SCALES, *COMPONENTS, *LABELS}:
+    raise TypeError(f"columns of model/tables have axes without names: {unknown}; name them in LABELS of {__name__}")
 
 
 @dataclass(frozen=True)

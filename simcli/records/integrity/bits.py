@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.records.contents.layout import Dataset
-from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
+from simcli.records.contents.layout import NAME_SCALES, Dataset
+from simcli.records.contents.model_columns import COLUMNS
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.tiles import committed_length, cut_worlds, held, portions, read_tile, tile_lengths

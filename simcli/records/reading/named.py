@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from simcli.errors import UsageError
-from simcli.records.contents.layout import DATASETS, OF_BODIES
+from simcli.records.contents.layout import BODY_PLACES, DATASETS
 from simcli.records.contents.measures import Measure
 from simcli.records.reading.series import Column
 
@@ -95,7 +95,14 @@ class Joint:
 
 
 class Body:
-    """One body's history."""
+    """One body's history: what `layout.BODY_PLACES` names, and what follows.
+
+    Attributes:
+        position: [m], (F, W, 3), origin of the body frame, world.
+        orientation: [1], (F, W, 4), quaternion x y z w, world.
+        velocity: [m/s], (F, W, 3), of the centre of mass, world.
+        angular_velocity: [rad/s], (F, W, 3), world.
+    """
 
     def __init__(self, run: "Trajectory", name: str):
         self._run, self.name = run, name
@@ -110,41 +117,21 @@ class Body:
         return self._run.column("frames/body_q", self._index)
 
     @property
-    def position(self) -> Column:
-        """[m], (F, W, 3), origin of the body frame, world."""
-        return self._run.column("frames/body_q", self._index, slice(0, 3))
-
-    @property
-    def orientation(self) -> Column:
-        """[1], (F, W, 4), quaternion x y z w, world."""
-        return self._run.column("frames/body_q", self._index, slice(3, 7))
-
-    @property
     def natural_q(self) -> Column:
         """[m], (F, W, n), natural coordinates: points, then vectors, world; of a run of the natural solver."""
         labels = self._run.naturals
         own = [k for k, label in enumerate(labels) if label.startswith(f"{self.name}:")]
         return self._run.column("frames/natural_q", slice(own[0], own[-1] + 1) if own else slice(0, 0))
 
-    @property
-    def velocity(self) -> Column:
-        """[m/s], (F, W, 3), of the centre of mass, world."""
-        return self._run.column("frames/body_qd", self._index, slice(0, 3))
-
-    @property
-    def angular_velocity(self) -> Column:
-        """[rad/s], (F, W, 3), world."""
-        return self._run.column("frames/body_qd", self._index, slice(3, 6))
-
     def __getattr__(self, name: str) -> Column:
-        """What else frames hold of bodies, (F, W, n), by the names of `layout.OF_BODIES`."""
-        if name not in OF_BODIES:
+        """What frames hold of bodies, (F, W, n)."""
+        if name not in BODY_PLACES:
             raise AttributeError(str(unknown("quantity of a body", name, dir(self))))
-        entries = OF_BODIES[name]
-        return self._run.column(entries.path, self._index, slice(entries.first, entries.first + len(entries.labels)))
+        path, entries = BODY_PLACES[name]
+        return self._run.column(path, self._index, entries)
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *OF_BODIES]
+        return [*object.__dir__(self), *BODY_PLACES]
 
 
 class NamedPoint:

@@ -18,9 +18,9 @@ import numpy as np
 from simcli.arguments import whole_number
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
-from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES
+from simcli.records.contents.layout import DATASETS, NAME_SCALES, ORPHANED, STATUSES
 from simcli.records.contents.measures import ErrorEstimate, Measure, read_error_estimate, read_measures
-from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
+from simcli.records.contents.model_columns import COLUMNS, YOUNGER
 from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading

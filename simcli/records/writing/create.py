@@ -20,6 +20,7 @@ from simcli.records.contents.layout import (
     COMPONENTS,
     CONVENTIONS,
     FORMAT,
+    NAME_SCALES,
     SCALES,
     STATUS_BYTES,
     Axes,
@@ -27,7 +28,7 @@ from simcli.records.contents.layout import (
     annotate_dataset,
 )
 from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
-from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
+from simcli.records.contents.model_columns import BARE_AXES, COLUMNS, LABELS, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
 from simcli.records.reading.guard import small
@@ -122,7 +123,7 @@ def _fill(
 def _write_scales(file: h5py.File, axes: Axes) -> None:
     """Master copies of the shared scales; groups that use one get a hard link of the same name."""
     model, frames = file.create_group("model"), file.create_group("frames")
-    labels = {SCALES.get(axis, NAME_SCALES.get(axis, axis)): names for axis, names in axes.label.items() if axis != "P"}
+    labels = {SCALES.get(axis, axis): names for axis, names in axes.label.items() if axis != "P"}
     for name, values in {**labels, **COMPONENTS, **LABELS}.items():
         _scale(model, name, np.array(values, object), _TEXT)
     world = _scale(frames, "world", np.arange(axes.n_worlds, dtype=np.int64))
@@ -203,9 +204,8 @@ def _write_quantities(file: h5py.File, axes: Axes) -> None:
 
 
 def _model_scale(group: h5py.Group, axis: str, size: int) -> h5py.Dataset:
-    bare = {"J+1": "joint_edge", "S+1": "shape_edge", "V": "vertex", "T": "face"}
-    if axis in bare:
-        name = bare[axis]
+    if axis in BARE_AXES:
+        name = BARE_AXES[axis]
         return group[name] if name in group else _bare_scale(group, name, size)
     if axis == "W|1":
         return group["world" if size == len(group["world"]) else "shared"]

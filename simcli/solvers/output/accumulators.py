@@ -9,7 +9,7 @@ from simcli.kernels.forces.signals import Signals
 from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
 from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches
-from simcli.solvers.output.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
+from simcli.solvers.output.reductions import SERIES, Sum, sums_found
 from simcli.solvers.output.sensor_noise import SensorNoise
 from simcli.solvers.output.sensors import RayTargets, SensorReadings
 from simcli.solvers.rows.drives import Drives
@@ -24,7 +24,9 @@ DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion pre
 MOST_PARTS = 7
 # Where rows of a kind stand among the others.
 _OTHERS = len(SERIES) + 1
-_PLACE_OF_KIND = {STOP: 0, RECORD: _OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds}
+_PLACE_OF_KIND = {Reduction["STOP"]: 0, Reduction["RECORD"]: _OTHERS + 1} | {
+    kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds
+}
 _PLACES = np.array([_PLACE_OF_KIND.get(int(kind), _OTHERS) for kind in Reduction])
 
 
@@ -177,7 +179,7 @@ class Accumulators:
         probed = [
             (source, first)
             for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
-            if kind != Reduction.RECORD
+            if kind != Reduction["RECORD"]
         ]
         steps = {source for source, _ in probed}
         self.has["drives at steps"] = not steps.isdisjoint(DRIVEN)
@@ -258,4 +260,4 @@ class Accumulators:
         found = sums_found(real(dt), span, before, base, total, square)
         for reduction, numbers in found.items():
             value = np.where(kind == reduction, np.where(np.isnan(before), np.nan, numbers), value)
-        return value, np.where(np.isin(kind, [FINAL, *found]) & ~np.isnan(value), last, time)
+        return value, np.where(np.isin(kind, [Reduction["FINAL"], *found]) & ~np.isnan(value), last, time)

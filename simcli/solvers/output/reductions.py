@@ -14,8 +14,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, is_nan
 from simcli.model.measures import Reduction
+from simcli.spec.base.channel_names import BOUNDED_REDUCTIONS, REDUCTIONS
 
-MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
+FIRST, COUNT = int(Reduction["FIRST"]), int(Reduction["COUNT"])
 TERMS = 16  # of a part of a sum: half an error of rounding each
 
 
@@ -68,10 +69,10 @@ def sums_found(dt, span, last, first, total, square) -> dict[int, np.ndarray]:
         spread = dt * (square - away * away / 2) / span - shift * shift
         still = span == 0  # one step
         return {
-            MEAN: np.where(still, last, area / span),
-            INTEGRAL: area,
-            RMS: np.where(still, np.abs(last), np.sqrt(np.maximum(power, 0))),
-            STD: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0))),
+            Reduction["MEAN"]: np.where(still, last, area / span),
+            Reduction["INTEGRAL"]: area,
+            Reduction["RMS"]: np.where(still, np.abs(last), np.sqrt(np.maximum(power, 0))),
+            Reduction["STD"]: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0))),
         }
 
 
@@ -197,9 +198,20 @@ def close_sums(m: ti.template(), w: ti.i32):
 
 
 # Rows of these kinds stand together, with what becomes of their numbers; sums come last.
-SERIES = ((MAX,), (MIN,), (MAX_ABS,), (FINAL,), (RANGE,), (MEAN, INTEGRAL), (RMS,), (STD,))  # two at most
-KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, keep_span, add_value, _add_square, add_both)
-SUMS = SERIES.index((MEAN, INTEGRAL))
+_KEEPS = {  # two at most
+    "max": keep_largest,
+    "min": keep_smallest,
+    "max_abs": keep_farthest,
+    "final": keep_last,
+    "range": keep_span,
+    "mean integral": add_value,
+    "rms": _add_square,
+    "std": add_both,
+}
+SERIES = tuple(tuple(int(Reduction[name.upper()]) for name in names.split()) for names in _KEEPS)
+KEEPS, SUMS = tuple(_KEEPS.values()), [*_KEEPS].index("mean integral")
+if lacking := {*REDUCTIONS} - {*BOUNDED_REDUCTIONS, *" ".join(_KEEPS).split()}:
+    raise TypeError(f"reductions {lacking} would keep nothing: name what they do with a number in _KEEPS of {__name__}")
 
 
 @ti.func

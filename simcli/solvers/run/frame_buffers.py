@@ -18,6 +18,7 @@ from simcli.kernels.device.storage import no_room_for_frames
 from simcli.kernels.language.numbers import number
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables.model import Model
+from simcli.records.contents.layout import DATASETS
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.output.energy_balance import ENERGY
 
@@ -80,6 +81,9 @@ _OTHERS = (
     Other("body_stretch", "stretch", lambda c: c.stretch),
     Other("body_qdd", "body_qdd", lambda c: c.rows.body_qdd),
 )
+_MADE = {"time", "step", "natural_q", *BUFFERS, *(other.dataset for other in _OTHERS)}
+if empty := {row.path for row in DATASETS if row.path.startswith("frames/")} - {f"frames/{name}" for name in _MADE}:
+    raise TypeError(f"nothing fills {empty} of records/contents/layout.py: name where it stands in _OTHERS of {__name__}")
 
 
 def others_of(c) -> list[Other]:

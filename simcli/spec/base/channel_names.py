@@ -19,19 +19,63 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from simcli.output_channels import QUATERNION, WRENCH, XYZ
 from simcli.spec.base.sensor_types import SENSOR_TYPES
 
-CHANNEL_GROUPS = {
-    "joint": ("q", "qd", "qdd", "effort", "wrench"),
-    "body": ("position", "orientation", "velocity", "angular_velocity"),
-    "point": ("position", "velocity"),
+
+class QuantityType(NamedTuple):
+    """What a quantity is.
+
+    Attributes:
+        parts: names of its components, none of one number, and of a joint's own coordinates.
+        units: SI, of each component, "" of one without dimension; none of a joint's own coordinates.
+        channel: key of `output.channels` that holds it, "" of one that a file holds only if `output.quantities` names it.
+    """
+
+    parts: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    channel: str = ""
+
+
+_PARTS = {1: (), 3: XYZ, 4: QUATERNION}  # of sensors, by their numbers
+# Quantities of what has a name; that of a distance is the other body.
+QUANTITY_TYPES: dict[str, dict[str, QuantityType]] = {
+    "joint": {
+        "q": QuantityType(channel="joints"),
+        "qd": QuantityType(channel="joints"),
+        "qdd": QuantityType(channel="joints"),
+        "effort": QuantityType(channel="joints"),
+        "wrench": QuantityType(WRENCH, ("N",) * 3 + ("N*m",) * 3, "reactions"),
+        "drive_effort": QuantityType(),
+        "drive_power": QuantityType((), ("W",)),
+    },
+    "body": {
+        "position": QuantityType(XYZ, ("m",) * 3, "bodies"),
+        "orientation": QuantityType(QUATERNION, ("",) * 4, "bodies"),
+        "velocity": QuantityType(XYZ, ("m/s",) * 3, "bodies"),
+        "angular_velocity": QuantityType(XYZ, ("rad/s",) * 3, "bodies"),
+    },
+    "point": {"position": QuantityType(XYZ, ("m",) * 3, "bodies"), "velocity": QuantityType(XYZ, ("m/s",) * 3, "bodies")},
+    "contact": {"force": QuantityType(XYZ, ("N",) * 3), "count": QuantityType((), ("",))},
+    "distance": {},
+    "sensor": {
+        name: QuantityType(_PARTS[one.width], (one.unit,) * one.width) if one.width else QuantityType()
+        for name, one in SENSOR_TYPES.items()
+    },
 }
-# What a file holds only if `output.quantities` names it; the quantity of a distance is the other body.
+CHANNEL_GROUPS = {
+    group: tuple(name for name, one in QUANTITY_TYPES[group].items() if one.channel) for group in ("joint", "body", "point")
+}
+# What a file holds only if `output.quantities` names it.
 ON_DEMAND = {
-    "joint": ("drive_effort", "drive_power"),
-    "contact": ("force", "count"),
-    "distance": (),
-    "sensor": tuple(SENSOR_TYPES),
+    group: tuple(name for name in QUANTITY_TYPES[group] if name not in CHANNEL_GROUPS.get(group, ()))
+    for group in ("joint", "contact", "distance", "sensor")
+}
+# By `kind_of`.
+TYPES_BY_KIND: dict[str, QuantityType] = {
+    **{name: one for types in reversed(QUANTITY_TYPES.values()) for name, one in types.items()},
+    "energy": QuantityType((), ("J",)),
+    "distance": QuantityType((), ("m",)),
 }
 SCALARS = {
     "energy": ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift"),
@@ -59,6 +103,11 @@ def kind_of(text: str) -> str:
     """What a name means, whatever bodies are called: its quantity, as `position`; of energies and distances their group."""
     name = split_name(text)
     return name.group if name.group in ("energy", "diag", "distance") else name.quantity
+
+
+def own_quantity(name: "ChannelName") -> str:
+    """Quantity of its joint that a sensor is, by one of its types; "" of all else."""
+    return SENSOR_TYPES[name.quantity].own if name.group == "sensor" and name.quantity in SENSOR_TYPES else ""
 
 
 def is_on_demand(text: str) -> bool:
@@ -155,30 +204,51 @@ class ReductionType(NamedTuple):
 
     Attributes:
         words: what it is, with {} for the quantity.
+        help, example: of its key in the schema.
         unit: of the number; None for that of the quantity.
         times: unit by which that of the quantity is multiplied, "" for none.
         bounds: keys of which it needs one.
     """
 
     words: str
+    help: str = ""
+    example: str = ""
     unit: str | None = None
     times: str = ""
     bounds: tuple[str, ...] = ()
 
 
 REDUCTIONS = {
-    "max": ReductionType("largest value of {}"),
-    "min": ReductionType("smallest value of {}"),
-    "max_abs": ReductionType("largest absolute value of {}"),
-    "range": ReductionType("largest less smallest value of {}"),
-    "final": ReductionType("value at the last step of {}"),
-    "mean": ReductionType("mean over time of {}"),
-    "std": ReductionType("standard deviation over time of {}"),
-    "rms": ReductionType("root of the mean square over time of {}"),
-    "integral": ReductionType("integral over time of {}", times="s"),
-    "first": ReductionType("first time of {}", "s", bounds=("above", "below")),
-    "count": ReductionType("how often {} gets", "", bounds=("above", "below")),
-    "last_outside": ReductionType("last time of {}", "s", bounds=("within",)),
+    "max": ReductionType("largest value of {}", "Largest value, and when", "joint.shaft.q"),
+    "min": ReductionType("smallest value of {}", "Smallest value, and when", "body.load.position"),
+    "max_abs": ReductionType("largest absolute value of {}", "Largest absolute value, and when", "joint.shaft.drive_effort"),
+    "range": ReductionType("largest less smallest value of {}", "Largest value less the smallest", "joint.arm.q"),
+    "final": ReductionType("value at the last step of {}", "Value at the last step", "body.load.position"),
+    "mean": ReductionType("mean over time of {}", "Mean over time, by the trapezoidal rule", "joint.shaft.drive_effort"),
+    "std": ReductionType(
+        "standard deviation over time of {}", "Standard deviation over time, by the trapezoidal rule", "joint.shaft.qd"
+    ),
+    "rms": ReductionType(
+        "root of the mean square over time of {}",
+        "Root of the mean square, by the trapezoidal rule",
+        "joint.shaft.drive_effort",
+    ),
+    "integral": ReductionType(
+        "integral over time of {}", "Integral over time, by the trapezoidal rule", "joint.shaft.drive_effort", times="s"
+    ),
+    "first": ReductionType(
+        "first time of {}",
+        "Time at which it first is `above` or `below` a bound, on a line within the step",
+        "joint.door.q",
+        "s",
+        bounds=("above", "below"),
+    ),
+    "count": ReductionType(
+        "how often {} gets", "How often it gets `above` or `below` a bound", "joint.arm.q", "", bounds=("above", "below")
+    ),
+    "last_outside": ReductionType(
+        "last time of {}", "Time of the last step at which it is not `within` bounds", "joint.arm.q", "s", bounds=("within",)
+    ),
 }
 BOUNDED_REDUCTIONS = {name: one.bounds for name, one in REDUCTIONS.items() if one.bounds}
 

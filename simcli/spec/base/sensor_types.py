@@ -15,6 +15,7 @@ class SensorType(NamedTuple):
         words: what it gives.
         takes: other keys that say where it is.
         channel: group of results of which it is made, "" where poses and velocities are enough.
+        own: quantity of its joint that it is, "" if it is none.
     """
 
     of: str
@@ -23,6 +24,7 @@ class SensorType(NamedTuple):
     words: str
     takes: tuple[str, ...] = ()
     channel: str = ""
+    own: str = ""
 
 
 SENSOR_TYPES: dict[str, SensorType] = {
@@ -37,8 +39,8 @@ SENSOR_TYPES: dict[str, SensorType] = {
                            ("relative_to",)),
     "angular_velocity": SensorType(AT_FRAME, 3, "rad/s", "angular velocity less that of `relative_to`, in its axes",
                                    ("relative_to",)),
-    "encoder": SensorType(ON_JOINT, 0, "", "coordinates of the joint", channel="joints"),
-    "tachometer": SensorType(ON_JOINT, 0, "", "velocities of the joint", channel="joints"),
+    "encoder": SensorType(ON_JOINT, 0, "", "coordinates of the joint", channel="joints", own="q"),
+    "tachometer": SensorType(ON_JOINT, 0, "", "velocities of the joint", channel="joints", own="qd"),
     "force": SensorType(ON_JOINT, 3, "N", "force of the joint on its child, in axes of the frame", ("at",), "reactions"),
     "torque": SensorType(ON_JOINT, 3, "N*m", "torque of the joint on its child about the origin of the frame, in its axes",
                          ("at",), "reactions"),

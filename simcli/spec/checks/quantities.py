@@ -1,13 +1,17 @@
 """Names of quantities: whether they are there, and which components they have."""
 
+from simcli.output_channels import OUTPUT_CHANNELS
 from simcli.spec.base.channel_names import (
     CHANNEL_GROUPS,
     ON_DEMAND,
+    QUANTITY_TYPES,
     SCALARS,
+    TYPES_BY_KIND,
     canonical,
     is_on_demand,
     kind_of,
     of_group,
+    own_quantity,
     split_name,
 )
 from simcli.spec.base.fault_list import did_you_mean, nearest_name
@@ -18,17 +22,6 @@ from simcli.spec.faults.checker import Checker
 from simcli.spec.lookup import structure
 from simcli.spec.lookup.quantity_patterns import NO_DISTANCE, channel_of, meant_quantities, written_quantities
 from simcli.spec.schema.scene import SceneSpec
-
-_WIDTHS = {
-    **{name: one.width for name, one in SENSOR_TYPES.items()},
-    "position": 3,
-    "orientation": 4,
-    "velocity": 3,
-    "angular_velocity": 3,
-    "wrench": 6,
-    "force": 3,
-}
-_STATE = ("joints", "bodies")  # channels that `state` stands for
 
 
 def check_recorded(check: Checker) -> None:
@@ -55,7 +48,7 @@ def _check_pattern(check: Checker, text: str, path: str) -> None:
         return
     recorded = check.spec.output.channels
     if channel := channel_of(text):
-        if channel not in recorded and ("state" not in recorded or channel not in _STATE):
+        if channel not in recorded and ("state" not in recorded or channel not in OUTPUT_CHANNELS["state"]):
             message = f"`{text}` is of `output.channels`, which have no `{channel}`"
             check.fault("SC315", message, path, f"add `{channel}` there")
         return
@@ -168,11 +161,12 @@ def _can_touch(check: Checker, text: str, path: str) -> bool:
 
 def width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
-    group, subject, word = split_name(text)
-    if group == "sensor" and word in ("encoder", "tachometer"):
-        group, subject, word = "joint", check.spec.sensors[subject].joint, "q" if word == "encoder" else "qd"
-    if group != "joint" or word in ("wrench", "drive_power"):
-        return _WIDTHS.get(kind_of(text), 1)
+    group, subject, word = name = split_name(text)
+    if own := own_quantity(name):
+        group, subject, word = "joint", check.spec.sensors[subject].joint, own
+    kind = QUANTITY_TYPES["joint"].get(word) if group == "joint" else TYPES_BY_KIND.get(kind_of(text))
+    if kind is None or kind.units:
+        return max(len(kind.parts), 1) if kind else 1
     joint = check.spec.joints.get(subject)
     if joint is None:
         return 7 if word == "q" else 6

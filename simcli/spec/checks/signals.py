@@ -240,7 +240,7 @@ def check_sensors(check: Checker) -> None:
 
 def _joint(check: Checker, sensor, path: str) -> None:
     joint = check.spec.joints.get(sensor.joint)
-    if joint is not None and not joint.dof_kinds and {"encoder", "tachometer"} & set(sensor.type):
+    if joint is not None and not joint.dof_kinds and any(SENSOR_TYPES[name].own for name in sensor.type):
         check.fault("SC205", f"joint `{sensor.joint}` has no coordinate", f"{path}.joint", "name one that moves")
 
 
@@ -255,7 +255,11 @@ def _noise(check: Checker, sensor, path: str) -> None:
     """Samples and delays fall on steps; a quaternion takes no noise."""
     dt, noise = check.spec.solver.dt, sensor.noise
     joint = check.spec.joints.get(sensor.joint)
-    if noise.is_random and "encoder" in sensor.type and (joint is None or check.n_q(joint) != len(joint.dof_kinds)):
+    if (
+        noise.is_random
+        and any(SENSOR_TYPES[name].own == "q" for name in sensor.type)
+        and (joint is None or check.n_q(joint) != len(joint.dof_kinds))
+    ):
         check.fault("SC207", "a quaternion with noise is no rotation", path, "leave rate and delay, or take the tachometer")
     for key, time in (("rate", 1 / noise.rate if noise.rate else 0.0), ("delay", noise.delay)):
         if key == "rate" and time and not is_sampled(check, noise.rate, f"{path}.rate"):

@@ -8,12 +8,15 @@ from simcli.spec.base import dofs
 from simcli.spec.base.channel_names import canonical
 from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
 from simcli.spec.lookup.planes import default_axis
-from simcli.spec.schema.forces import WITH_AXES, WrenchForce
+from simcli.spec.schema.forces import FORCES, WITH_AXES
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces
 from simcli.spec.values.varied_values import number_row, plain_numbers
 
 _OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
+# Keys of forces: ends, terms, and vectors in world axes.
+_ENDS, _TERMS = ({key for force in FORCES for key in getattr(force, keys)} for keys in ("ENDS", "TERMS"))
+_IN_WORLD = {key for force in FORCES for key in (*force.DRIVEN, *force.IN_WORLD)}
 
 
 class Placement:
@@ -173,20 +176,19 @@ class Placement:
         for key, section in (("body", "bodies"), ("joint", "joints")):
             if key in node.items:
                 changes[key] = self._name(node.items[key], section)
-        for key in ("a", "b"):
-            if key in node.items:
-                changes[key] = self._end(node.items[key])
-        for key, moved in (("through", self._end), ("of", self._term)):
+        for key, moved in (*((key, self._end) for key in _ENDS), *((key, self._term) for key in _TERMS)):
             if isinstance(node.get(key), Listing):
                 changes[key] = Listing([moved(item) for item in node.items[key].items], node.items[key].mark)
+            elif key in node.items:
+                changes[key] = moved(node.items[key])
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in (*WrenchForce.DRIVEN, "wind"):
+            for key in _IN_WORLD:
                 if key in node.items:
                     changes[key] = self._turned(node.items[key])
         axes = _pose(node.get("axes"))
         on_world = self.moves and "world" in table_at(node.get("a")).items
-        if on_world and axes is not None and plain(node.get("type") or NO_VALUE) in WITH_AXES:
+        if on_world and axes is not None and str(plain(node.get("type") or NO_VALUE)) in WITH_AXES:
             turned = compose_poses(np.where(np.arange(7) < 3, 0.0, self.at), axes)
             changes["axes"] = rebuild({"quat_xyzw": plain_numbers(turned[..., 3:])}, node.mark)
         return node.replaced(changes)

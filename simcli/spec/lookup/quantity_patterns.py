@@ -3,21 +3,17 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from simcli.spec.base.channel_names import CHANNEL_GROUPS, ON_DEMAND, canonical, split_name
+from simcli.spec.base.channel_names import CHANNEL_GROUPS, ON_DEMAND, QUANTITY_TYPES, canonical, split_name
 from simcli.spec.base.patterns import is_pattern, matching
 from simcli.spec.schema.scene import SceneSpec
 
 NO_DISTANCE = ("heightfield",)  # shapes
-# Channels that hold what frames show of a group, of which `state` is joints and bodies.
-_CHANNELS = {"joint": "joints", "body": "bodies", "point": "bodies", "energy": "energy"}
 
 
 def channel_of(text: str) -> str:
     """The key of `output.channels` that holds the quantities which a pattern means; "" of those on demand."""
-    name = split_name(text)
-    if name.quantity not in CHANNEL_GROUPS.get(name.group, ()):
-        return ""
-    return "reactions" if name.quantity == "wrench" else _CHANNELS[name.group]
+    group, _, word = split_name(text)
+    return QUANTITY_TYPES[group][word].channel if word in CHANNEL_GROUPS.get(group, ()) else ""
 
 
 def written_quantities(spec: SceneSpec) -> tuple[str, ...]:

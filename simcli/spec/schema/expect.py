@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, WrapValidator, model_validator
+from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, WrapValidator, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from simcli.spec.base.channel_names import (
@@ -195,25 +195,15 @@ def _check_quantity(expect: ExpectSpec) -> None:
 Index = count(ge=0)  # `count` is a field below
 
 
-class MeasureSpec(SpecModel):
+_KEYS: dict[str, Any] = {name: (Text | None, doc(None, one.help, "", one.example)) for name, one in REDUCTIONS.items()}
+_Reduced: Any = create_model("_Reduced", __base__=SpecModel, **_KEYS)
+
+
+class MeasureSpec(_Reduced):
     """One number per world and component: a quantity by its name, and how it is reduced over the steps of the run."""
 
     _behind = component_behind(*REDUCTIONS)
 
-    max: Text | None = doc(None, "Largest value, and when", "", "joint.shaft.q")
-    min: Text | None = doc(None, "Smallest value, and when", "", "body.load.position")
-    max_abs: Text | None = doc(None, "Largest absolute value, and when", "", "joint.shaft.drive_effort")
-    range: Text | None = doc(None, "Largest value less the smallest", "", "joint.arm.q")
-    final: Text | None = doc(None, "Value at the last step", "", "body.load.position")
-    mean: Text | None = doc(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.drive_effort")
-    std: Text | None = doc(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
-    rms: Text | None = doc(None, "Root of the mean square, by the trapezoidal rule", "", "joint.shaft.drive_effort")
-    integral: Text | None = doc(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.drive_effort")
-    first: Text | None = doc(
-        None, "Time at which it first is `above` or `below` a bound, on a line within the step", "", "joint.door.q"
-    )
-    last_outside: Text | None = doc(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")
-    count: Text | None = doc(None, "How often it gets `above` or `below` a bound", "", "joint.arm.q")
     above: AnyNumber | None = doc(None, "Bound of `first` and `count`", "of the quantity", 1.0)
     below: AnyNumber | None = doc(None, "Bound of `first` and `count`", "of the quantity", -1.0)
     within: Pair | None = doc(None, "Bounds of `last_outside`", "of the quantity", [-0.01, 0.01])

@@ -1,7 +1,7 @@
 """What all forces have in common: which of their words name something, and who supports them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -31,7 +31,9 @@ class ForceBase(SpecModel):
         PER_DOF: its keys that have one number per dof of `joint`.  SPREADS: one number may stand for all of them.
         EVENTS: keys below it that events may set.
         DRIVEN: its vectors that signals may drive; in world axes, which turn with an instance, unless `frame` is body.
-        SOLVERS: who support it.  IS_SMOOTH: whether generalized_alpha does.
+        IN_WORLD: its other vectors in world axes.
+        SOLVERS: who support it; affine bodies take a force on links by code of its own.
+        IS_SMOOTH: whether generalized_alpha supports it, likewise by code of its own.
     """
 
     ENDS: ClassVar[tuple[str, ...]] = ()
@@ -40,8 +42,19 @@ class ForceBase(SpecModel):
     SPREADS: ClassVar[bool] = False
     EVENTS: ClassVar[tuple[tuple[str, ...], ...]] = ()
     DRIVEN: ClassVar[tuple[str, ...]] = ()
-    SOLVERS: ClassVar[frozenset[str]] = SOLVER_TYPES
-    IS_SMOOTH: ClassVar[bool] = True
+    IN_WORLD: ClassVar[tuple[str, ...]] = ()
+    SOLVERS: ClassVar[frozenset[str]] = SOLVER_TYPES - {"affine"}
+    IS_SMOOTH: ClassVar[bool] = False
+
+    @classmethod
+    def type_name(cls) -> str:
+        """Its `type` in scenes."""
+        return get_args(cls.model_fields["type"].annotation)[0]
+
+    @classmethod
+    def acts_on_links(cls) -> bool:
+        """Whether it acts on bodies, and not along coordinates."""
+        return not (cls.PER_DOF or cls.TERMS)
 
     def ends(self) -> Iterator[tuple[str, "EndSpec"]]:
         """Its ends, each with the path below the force."""

@@ -3,7 +3,7 @@
 The numbers of a force are read by the file of its name in model/forces/; what it does stands in kernels/.
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -50,6 +50,8 @@ class SpringForce(ForceBase):
     slack: Truth = doc(False, "True: a rope, no force when shorter", "", True)
 
     ENDS = ("a", "through", "b")
+    SOLVERS = SOLVER_TYPES
+    IS_SMOOTH = True
     EVENTS = (
         ("stiffness",),
         ("damping",),
@@ -72,6 +74,8 @@ class WrenchForce(ForceBase):
     at: Point | None = doc(None, "Point of application, body frame; default: the centre of mass", "m", [0, 0, 0])
     frame: Literal["world", "body"] = doc("world", "Axes of force and torque", "", "body")
 
+    SOLVERS = SOLVER_TYPES
+    IS_SMOOTH = True
     EVENTS = (("force",), ("torque",), ("at",))
     DRIVEN = ("force", "torque")
 
@@ -88,6 +92,8 @@ class TorqueForce(ForceBase):
     ] = doc(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
 
     PER_DOF = ("value",)
+    SOLVERS = SOLVER_TYPES
+    IS_SMOOTH = True
     EVENTS = (("value",),)
 
 
@@ -102,6 +108,8 @@ class TorsionForce(ForceBase):
 
     PER_DOF = ("stiffness", "damping", "rest_angle")
     SPREADS = True
+    SOLVERS = SOLVER_TYPES
+    IS_SMOOTH = True
     EVENTS = (("stiffness",), ("damping",), ("rest_angle",))
 
 
@@ -136,8 +144,8 @@ class BushingForce(ForceBase):
     angular_preload: vector("N*m") = doc((0.0, 0.0, 0.0), "Torque on `b` at rest, about the axes", "N*m", [0, 0, 1])
 
     ENDS = ("a", "b")
+    IS_SMOOTH = True
     EVENTS = (("stiffness",), ("damping",), ("angular_stiffness",), ("angular_damping",), ("preload",), ("angular_preload",))
-    SOLVERS = SOLVER_TYPES - {"affine"}
 
     @model_validator(mode="after")
     def _turns_alone(self) -> "BushingForce":
@@ -186,8 +194,6 @@ class CouplingForce(ForceBase):
         ("drive", "damping"),
         ("drive", "effort_limit"),
     )
-    SOLVERS = SOLVER_TYPES - {"affine"}
-    IS_SMOOTH = False  # its row is none of second degree
 
     @model_validator(mode="after")
     def _acts(self) -> "CouplingForce":
@@ -221,6 +227,9 @@ class DragForce(ForceBase):
     at: Point | None = doc(None, "Point that is dragged, body frame; default: the centre of mass", "m", [0, 0, 0.1])
     wind: vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity of the medium, world axes", "m/s", [3, 0, 0])
 
+    IN_WORLD = ("wind",)
+    SOLVERS = SOLVER_TYPES
+    IS_SMOOTH = True
     EVENTS = (*((key,) for key in _ACTS_OF_DRAG), ("at",), ("wind",))
 
     @model_validator(mode="after")
@@ -230,16 +239,8 @@ class DragForce(ForceBase):
         return self
 
 
-FORCES: tuple[type[ForceBase], ...] = (
-    SpringForce,
-    WrenchForce,
-    TorqueForce,
-    TorsionForce,
-    BushingForce,
-    CouplingForce,
-    DragForce,
-)
-WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)
+FORCES: tuple[type[ForceBase], ...] = tuple(ForceBase.__subclasses__())  # in the order in which they stand above
+WITH_AXES = frozenset(force.type_name() for force in FORCES if "axes" in force.model_fields)
 if TYPE_CHECKING:
     ForceSpec = ForceBase
 else:

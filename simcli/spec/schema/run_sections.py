@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from simcli.output_channels import OUTPUT_CHANNELS
 from simcli.spec.schema.expect import StopSpec, Values
 from simcli.spec.schema.force_base import listed_forces
 from simcli.spec.schema.joint import JointType
@@ -197,7 +198,7 @@ class RunSpec(SpecModel):
     stop_when: StopSpec | None = doc(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 
-_Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions", "body_qdd"]
+_Channel = Literal[tuple(OUTPUT_CHANNELS)]
 
 
 class OutputSpec(SpecModel):

@@ -11,9 +11,12 @@ from simcli.spec.base import dofs
 from simcli.spec.base.channel_names import (
     BOUNDED_REDUCTIONS,
     CHANNEL_GROUPS,
+    QUANTITY_TYPES,
     REDUCTIONS,
+    TYPES_BY_KIND,
     WATCHED,
     kind_of,
+    own_quantity,
     split_component,
     split_name,
     unit_of_reduction,
@@ -81,19 +84,6 @@ class UnitTexts:
 
 
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
-# Of quantities, and of groups.
-_UNITS = {
-    **{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
-    "position": "m",
-    "orientation": "",
-    "velocity": "m/s",
-    "angular_velocity": "rad/s",
-    "energy": "J",
-    "distance": "m",
-    "force": "N",
-    "count": "",
-}
-
 _NOISE = {"sigma": "", "quantum": "", "density": "Hz", "walk": "s"}  # of a sensor: the unit by whose root each number is
 _ROOT = re.compile(r"\s*/\s*sqrt\s*\(\s*(Hz|s)\s*\)\s*\Z")
 
@@ -245,15 +235,13 @@ class QuantityUnits(UnitTexts):
 
     def units_of(self, text: str) -> list[str]:
         """Units of the components of a quantity; none where they are not known."""
-        group, subject, word = split_name(text)
-        if group == "sensor" and word in ("encoder", "tachometer"):
-            group, subject, word = "joint", self.sensed.get(subject, ""), "q" if word == "encoder" else "qd"
-        if group != "joint":
-            return [_UNITS[kind_of(text)]] if kind_of(text) in _UNITS else []
-        if word == "wrench":
-            return [*["N"] * 3, *["N*m"] * 3]
-        if word == "drive_power":
-            return ["W"]
+        group, subject, word = name = split_name(text)
+        if own := own_quantity(name):
+            group, subject, word = "joint", self.sensed.get(subject, ""), own
+        kind = QUANTITY_TYPES["joint"].get(word) if group == "joint" else TYPES_BY_KIND.get(kind_of(text))
+        if kind is None or kind.units or group != "joint":
+            units = list(kind.units) if kind else []
+            return units[:1] if len(set(units)) == 1 else units
         is_free = subject.endswith("_free") and subject not in self.types
         if word not in _OF_JOINT or not (is_free or subject in self.types):
             return []

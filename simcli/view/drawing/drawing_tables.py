@@ -7,8 +7,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.tables.model import WORLD, JointKind, Model
-from simcli.records.contents.layout import axes_of
-from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
+from simcli.records.contents.layout import NAME_SCALES, axes_of
+from simcli.records.contents.model_columns import COLUMNS, model_arrays
 from simcli.records.reading.reader import Trajectory
 
 _Array = np.ndarray
