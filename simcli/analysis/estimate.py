@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simcli.model.closure.begin import has_bounds, has_rows
+from simcli.model.tables.body_tables import Contacts
 from simcli.model.tables.model import Model
 from simcli.records.contents.chunks import frame_bytes
 from simcli.records.contents.layout import Axes, recordable
@@ -69,7 +70,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         + entry_bytes(model)
         + TABLE_COPIES * table_bytes(model)
         + device_bytes(spec.solver, model)
-        + contact_bytes(model)
+        + contact_bytes(model.n_worlds, model.contacts)
         + matrix_bytes(spec.solver, model)
         + min(most * n_frames, LIMIT_BYTES)
         + STATE_COPIES * most,
@@ -97,10 +98,10 @@ def device_bytes(solver: Any, model: Model) -> int:
     return DEVICE_NUMBERS[solver.type] * (model.n_bodies + model.n_qd) * size * model.n_worlds
 
 
-def contact_bytes(model: Model) -> int:
+def contact_bytes(n_worlds: int, contacts: Contacts | None) -> int:
     """Bytes of the contacts that have room on the device, in all worlds."""
-    capacity = model.contacts.capacity if model.contacts is not None else 0
-    return 8 * CONTACT_REALS * capacity * model.n_worlds
+    capacity = contacts.capacity if contacts is not None else 0
+    return 8 * CONTACT_REALS * capacity * n_worlds
 
 
 def matrix_bytes(solver: Any, model: Model) -> int:

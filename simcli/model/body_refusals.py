@@ -6,6 +6,7 @@ from simcli.model.constraints.gimbals import ADVICE, gimbal_locks
 from simcli.model.constraints.massless import carrying, lacks_inertia, massless_dofs
 from simcli.model.forms.natural_form import THIN, prescribing_joints
 from simcli.model.joints.tree_kinematics import SINGULAR
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.model import Array, LinkKind, Model
 from simcli.model.tables.worlds import Worlds
 
@@ -78,13 +79,13 @@ def refuse_spins(worlds: Worlds, model: Model) -> None:
         ),
     }
     for words, (lacks, hint) in faults.items():
-        _fault_bodies(worlds, model, lacks, words, hint)
+        _fault_bodies(worlds, model.bodies, lacks, words, hint)
 
 
-def _fault_bodies(worlds: Worlds, model: Model, lacks: Array, words: str, hint: str) -> None:
+def _fault_bodies(worlds: Worlds, bodies: Bodies, lacks: Array, words: str, hint: str) -> None:
     """A fault for each body that something is said of in any world, (W|1, B) bool."""
     for b in np.flatnonzero(lacks.any(axis=0)):
-        name = model.bodies.name[b]
+        name = bodies.name[b]
         worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
 
 
@@ -110,6 +111,6 @@ def refuse_not_representable(worlds: Worlds, model: Model) -> None:
         "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
     }
     for words, lacks in faults.items():
-        _fault_bodies(worlds, model, lacks, words, "change mass, inertia or natural")
+        _fault_bodies(worlds, model.bodies, lacks, words, "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
     refuse_massless(worlds, model, points, f"{HOLD}, or write natural: 1P")

@@ -89,7 +89,7 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
         SceneError: the scene makes no mechanism; all faults of a stage at once.
     """
     model = begun(_build(worlds_of([spec], _where(document)), document, Mechanism([], [])), assembly_of(spec))
-    refuse_start(model, _where(document))
+    refuse_start(model.n_worlds, model.start, _where(document))
     return model
 
 
@@ -124,7 +124,7 @@ def build_worlds(
             refuse_differing(model, spec.solver, _where(document), worlds)
         model = begun(model, assembly_of(spec))
         if not tries_all:
-            refuse_start(model, _where(document), worlds)
+            refuse_start(model.n_worlds, model.start, _where(document), worlds)
     return model
 
 
@@ -265,7 +265,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
         model = replace(model, affine=read_affine(worlds, model, bodies))
     else:
         refuse_not_representable(worlds, model)
-        model = replace(model, naturals=read_naturals(worlds, model))
+        model = replace(model, naturals=read_naturals(worlds, model.bodies, model.plane))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes)
     refuse_flat(worlds, model.shapes, contacts)

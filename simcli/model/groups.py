@@ -9,6 +9,8 @@ import numpy as np
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.selection import owners, walk
 from simcli.model.joints.topology import Step
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.base.patterns import Pattern, listed, matching, wanted
@@ -91,9 +93,12 @@ def find_group(model: Model, pattern: Pattern, filters: Filters) -> Group:
     if not numbers:
         raise KeyError(f"{pattern!r} matches no articulation; {did_you_mean(str(pattern), titles, 'articulations')}")
     members = _members(model, numbers)
-    _same_structure(model, [titles[a] for a in numbers], members)
-    prefixes = tuple(_shared_path(model, one) for one in members)
-    joints, bodies = _joints(model, members, prefixes[0], filters), _links(model, members, prefixes[0], filters)
+    _same_structure(model.joints, [titles[a] for a in numbers], members)
+    prefixes = tuple(_shared_path(model.bodies, model.joints, one) for one in members)
+    joints, bodies = (
+        _joints(model.joints, members, prefixes[0], filters),
+        _links(model.bodies, members, prefixes[0], filters),
+    )
     return Group(
         articulation=np.array(numbers),
         root=np.array([one.roots[0] if len(one.roots) == 1 else -1 for one in members]),
@@ -107,13 +112,13 @@ def find_group(model: Model, pattern: Pattern, filters: Filters) -> Group:
     )
 
 
-def _joints(model: Model, members: list[_Members], prefix: str, filters: Filters) -> Array:
+def _joints(joints: Joints, members: list[_Members], prefix: str, filters: Filters) -> Array:
     """Joints that are shown, (C, n)."""
     table = _rows(members, "joints")
     if filters.loops:
         table = np.concatenate((table, _rows(members, "loops")), axis=1)
-    names = [model.joints.name[j] for j in table[0]]
-    kinds = [int(model.joints.kind[j]) for j in table[0]]
+    names = [joints.name[j] for j in table[0]]
+    kinds = [int(joints.kind[j]) for j in table[0]]
     include = _places(names, prefix, filters.include_joints, "joint")
     exclude = _places(names, prefix, filters.exclude_joints)
     return table[
@@ -121,10 +126,10 @@ def _joints(model: Model, members: list[_Members], prefix: str, filters: Filters
     ]
 
 
-def _links(model: Model, members: list[_Members], prefix: str, filters: Filters) -> Array:
+def _links(bodies: Bodies, members: list[_Members], prefix: str, filters: Filters) -> Array:
     """Bodies that are shown, (C, n)."""
     table = _rows(members, "bodies")
-    names = [model.bodies.name[b] for b in table[0]]
+    names = [bodies.name[b] for b in table[0]]
     include = _places(names, prefix, filters.include_links, "link")
     return table[:, wanted(names, [None] * len(names), include, _places(names, prefix, filters.exclude_links))]
 
@@ -153,15 +158,15 @@ def _members(model: Model, numbers: list[int]) -> list[_Members]:
     return found
 
 
-def _same_structure(model: Model, titles: list[str], members: list[_Members]) -> None:
+def _same_structure(joints: Joints, titles: list[str], members: list[_Members]) -> None:
     """Refuse articulations that differ in the number, type, dofs or ends of a joint.
 
     Raises:
         ValueError: with the first difference.
     """
-    first = _structure(model, members[0])
+    first = _structure(joints, members[0])
     for title, one in zip(titles[1:], members[1:], strict=True):
-        other = _structure(model, one)
+        other = _structure(joints, one)
         if len(one.bodies) != len(members[0].bodies) or len(other) != len(first):
             sizes = [
                 f"`{name}` has {len(m.joints) + len(m.loops)} joints and {len(m.bodies)} links"
@@ -171,17 +176,17 @@ def _same_structure(model: Model, titles: list[str], members: list[_Members]) ->
         for place, (mine, theirs) in enumerate(zip(first, other, strict=True)):
             if mine != theirs:
                 pair = [(*m.joints, *m.loops)[place] for m in (members[0], one)]
-                names = " and ".join(f"`{model.joints.name[j]}`" for j in pair)
+                names = " and ".join(f"`{joints.name[j]}`" for j in pair)
                 raise ValueError(
                     f"the articulations `{titles[0]}` and `{title}` differ: {names} have not the same type, "
                     "degrees of freedom and ends"
                 )
 
 
-def _structure(model: Model, one: _Members) -> list[tuple]:
+def _structure(joints: Joints, one: _Members) -> list[tuple]:
     """Per joint what a view of several articulations must have in common."""
     local = {WORLD: WORLD} | {body: place for place, body in enumerate(one.bodies)}
-    t = model.joints
+    t = joints
     return [
         (
             int(t.kind[j]),
@@ -194,9 +199,9 @@ def _structure(model: Model, one: _Members) -> list[tuple]:
     ]
 
 
-def _shared_path(model: Model, one: _Members) -> str:
+def _shared_path(bodies: Bodies, joints: Joints, one: _Members) -> str:
     """What all names of an articulation begin with, up to and with a slash; "" if they share nothing."""
-    names = [*(model.joints.name[j] for j in (*one.joints, *one.loops)), *(model.bodies.name[b] for b in one.bodies)]
+    names = [*(joints.name[j] for j in (*one.joints, *one.loops)), *(bodies.name[b] for b in one.bodies)]
     paths = [name.split("/")[:-1] for name in names]
     shared: list[str] = []
     for parts in zip(*paths, strict=False):

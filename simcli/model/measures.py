@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import WORLD, Model
 from simcli.spec.base.channel_names import REDUCTIONS, SCALARS, split_name
 from simcli.spec.base.sensor_types import SENSOR_TYPES
@@ -177,7 +179,7 @@ def measures_of(
             **steps_of(spec, dt),
             norm=spec.norm,
             component=spec.component,
-            turn=_body_of(spec, model),
+            turn=_body_of(spec, model.bodies, model.joints),
         )
         slices.append(slice(first, rows.n))
     before = rows.n
@@ -330,14 +332,14 @@ class _Rows:
         return self.pairs[source].index(pair)
 
 
-def _body_of(spec: MeasureSpec, model: Model) -> int:
+def _body_of(spec: MeasureSpec, bodies: Bodies, joints: Joints) -> int:
     """The body in whose axes a quantity is taken."""
     if spec.frame == "world":
         return NO_BODY
     group, subject, _ = split_name(spec.quantity)
     if group == "joint":
-        return int(model.joints.child[model.joints.name.index(subject)])
-    return model.bodies.name.index(subject if group == "body" else subject.rpartition("/")[0])
+        return int(joints.child[joints.name.index(subject)])
+    return bodies.name.index(subject if group == "body" else subject.rpartition("/")[0])
 
 
 def _bounds_of(spec: MeasureSpec) -> dict[str, float]:

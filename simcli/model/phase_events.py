@@ -14,7 +14,7 @@ from simcli.errors import Fault, SceneError
 from simcli.model.signals.inputs import SAME_START, prescribed
 from simcli.model.signals.latches import latch_of
 from simcli.model.tables.model import Model
-from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, SignalKind
+from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, SignalKind, Signals
 from simcli.model.tables.table_base import Array
 from simcli.spec.base.nodes import locate
 from simcli.spec.document.scene_file import Document
@@ -89,7 +89,7 @@ def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterato
     for table, name in columns:
         before, after = (getattr(getattr(one, table) if table else one, name) for one in (first, other))
         if (table, name) == ("signals", "parameter"):
-            yield from _of_constants(first, after - before)
+            yield from _of_constants(first.signals, first.inputs, after - before)
             continue
         kind = (_SWITCHED | _COMBINED).get((table, name))
         if kind is None:
@@ -100,17 +100,17 @@ def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterato
             yield kind, item + shift, gain[:, item]
 
 
-def _of_constants(model: Model, change: Array) -> Iterator[_Row]:
+def _of_constants(signals: Signals, inputs: Inputs, change: Array) -> Iterator[_Row]:
     """What changes with constants of signals, where these drive something; laws that see them know their latches."""
     for k in np.flatnonzero(change.any(axis=(0, 2))).tolist():
-        name = model.signals.name[k]
-        if model.signals.kind[k] != SignalKind.CONSTANT:
+        name = signals.name[k]
+        if signals.kind[k] != SignalKind.CONSTANT:
             raise _RefusedError(f"the signal `{name}` is no constant")
-        for n in np.flatnonzero(model.inputs.signal == k).tolist():
-            kind = Driven(model.inputs.column[n])
+        for n in np.flatnonzero(inputs.signal == k).tolist():
+            kind = Driven(inputs.column[n])
             if kind == Driven.MOTION:
                 raise _RefusedError(f"the signal `{name}` prescribes a motion, which would jump")
-            yield kind, int(model.inputs.item[n]), model.inputs.gain[:, n] * change[:, k, 0]
+            yield kind, int(inputs.item[n]), inputs.gain[:, n] * change[:, k, 0]
 
 
 def _refuse_shared(owners: dict[int, tuple[int, ...]], index: int, others: tuple[int, ...]) -> None:

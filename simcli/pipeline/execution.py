@@ -93,12 +93,17 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
         schedule.n_frames + 1,
         dtype=spec.output.dtype,
         title=spec.name,
-        axes=selection(model, spec.output.select, solver.row_label, recorded_columns(job.measures, job.recorded, model)),
+        axes=selection(
+            model,
+            spec.output.select,
+            solver.row_label,
+            recorded_columns(job.measures, job.recorded, model.joints, model.sensors),
+        ),
         row_label=solver.row_label,
         continues=continues,
         process=process,
         waits=True,
-        measures=layouts_of(spec.measure, job.measures, model),
+        measures=layouts_of(spec.measure, job.measures, model.joints, model.sensors),
     )
     first = begin_run(job, solver, continues, outcome)
     watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close

@@ -109,7 +109,7 @@ class Measured:
 
         job = self.batches.prepare_scene()
         found = [WorldColumn(one.path, np.zeros(1), one.unit) for one in self.intervals]
-        for layout in layouts_of(job.spec.measure, job.measures, job.model):
+        for layout in layouts_of(job.spec.measure, job.measures, job.model.joints, job.model.sensors):
             names = [f"measure.{layout.name}.{label}" for label in layout.labels] or [f"measure.{layout.name}"]
             found += [WorldColumn(name, np.zeros(1), layout.unit, layout.text) for name in names]
         return WorldTable({column.name: column for column in found}, 1)

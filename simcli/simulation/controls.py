@@ -11,16 +11,16 @@ from simcli.kernels.device.dlpack import is_lent_by, lent_array
 from simcli.kernels.device.pack_arrays import PackArray
 from simcli.kernels.device.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
-from simcli.model.tables.model import Model
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.signal_tables import SignalKind
 from simcli.simulation.starts import NOT_LENT, fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
 
-def joints_with_drives(model: Model) -> tuple[str, ...]:
+def joints_with_drives(joints: Joints, dofs: Dofs) -> tuple[str, ...]:
     """Joints whose drives can be controlled."""
-    return tuple(name for name in model.joints.name if controlled_dofs(model, name))
+    return tuple(name for name in joints.name if controlled_dofs(joints, dofs, name))
 
 
 def known_joints(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ class Controls:
         found = name.removeprefix("$") if name.startswith("$") else name.removeprefix("signal.")
         is_signal = found != name
         if not is_signal and name in self.joints:
-            found_here = (signal_of(self.model, dof) for dof in controlled_dofs(self.model, name))
+            found_here = (signal_of(self.model, dof) for dof in controlled_dofs(self.model.joints, self.model.dofs, name))
             numbers = [k for k in found_here if k is not None]
         elif is_signal:
             numbers = [k for k, label in enumerate(signals.name) if label == found or label.startswith(f"{found}:")]
@@ -109,7 +109,11 @@ class Controls:
 
     def _unknown(self, name: str) -> UsageError:
         if name in self.model.joints.name:
-            why = "is not among the `controls` of this simulation" if controlled_dofs(self.model, name) else "has no drive"
+            why = (
+                "is not among the `controls` of this simulation"
+                if controlled_dofs(self.model.joints, self.model.dofs, name)
+                else "has no drive"
+            )
             return UsageError(f"control of `{name}`: the joint {why}")
         own = [one for one in self.model.signals.name if not one.startswith(CONTROL_OF)]
         near = get_close_matches(name, [*self.joints, *(f"${one}" for one in own)], n=1)

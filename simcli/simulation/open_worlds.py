@@ -43,7 +43,10 @@ class Places:
         self._job, model = job, job.model
         self._names = {"joint": model.joints.name, "body": model.bodies.name, "point": model.points.name}
         self._known: dict[str, tuple[str, tuple]] = {}
-        self._recorded = [quantity_of(label) for label, _ in recorded_columns(job.measures, job.recorded, job.model)]
+        self._recorded = [
+            quantity_of(label)
+            for label, _ in recorded_columns(job.measures, job.recorded, job.model.joints, job.model.sensors)
+        ]
 
     def knows(self, name: str) -> bool:
         """Whether frames hold a quantity because the scene names it."""
@@ -152,7 +155,7 @@ class OpenWorlds:
         self._job = job = prepare(Request(scene, None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
         self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
-        driven = joints_with_drives(job.model)
+        driven = joints_with_drives(job.model.joints, job.model.dofs)
         driven = driven if controls is None else known_joints(texts_of("controls", controls), driven)
         self._parameters = Parameters(job, texts_of("vary", vary), driven)
         self.device = device_for(self, self.scene, device, job.spec.solver.precision, threads)
@@ -207,7 +210,7 @@ class OpenWorlds:
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
         if not worlds.any():
             return
-        if gives_all(self._job.model, states):
+        if gives_all(self._job.model.joints, states):
             q, qd = (np.zeros((int(worlds.sum()), n)) for n in (self._job.model.n_q, self._job.model.n_qd))
         elif self._stepwise.shows_joints:
             q, qd = self._stepwise.coordinates(worlds)

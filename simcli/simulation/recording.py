@@ -53,7 +53,7 @@ class OpenRecording:
             raise OutputError(f"record: {path} exists; give force=True to replace it, or the name of another file")
         continuation.claim_output(path, force)
         spec = job.spec
-        columns = recorded_columns(job.measures, job.recorded, job.model)
+        columns = recorded_columns(job.measures, job.recorded, job.model.joints, job.model.sensors)
         self.path, self._job, self._solver = path, job, solver
         self._recorder = Recorder(
             path,
@@ -65,7 +65,7 @@ class OpenRecording:
             title=spec.name,
             axes=selection(job.model, spec.output.select, solver.row_label, columns),
             row_label=solver.row_label,
-            measures=layouts_of(spec.measure, job.measures, job.model),
+            measures=layouts_of(spec.measure, job.measures, job.model.joints, job.model.sensors),
         )
         checkpoint.clear_checkpoints(path)
         self._pending: list[Event] = []

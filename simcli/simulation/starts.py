@@ -16,6 +16,7 @@ from simcli.model.closure.begin import assembly_of, begins_anywhere, begun
 from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.tables.join import model_of_worlds
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, canonical, split_name
@@ -123,10 +124,10 @@ def is_state(name: str) -> bool:
     return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in CHANNEL_GROUPS["body"])
 
 
-def gives_all(model: Model, names: Iterable[str]) -> bool:
+def gives_all(joints: Joints, names: Iterable[str]) -> bool:
     """Whether states of these names leave nothing of a mechanism as it is."""
-    wanted = {f"joint.{joint}.{quantity}" for joint in model.joints.name for quantity in ("q", "qd")}
-    return bool(model.joints.is_tree.all()) and wanted <= set(map(canonical, names))
+    wanted = {f"joint.{joint}.{quantity}" for joint in joints.name for quantity in ("q", "qd")}
+    return bool(joints.is_tree.all()) and wanted <= set(map(canonical, names))
 
 
 class Starts:

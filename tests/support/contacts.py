@@ -100,7 +100,7 @@ class Bench:
         c = self.collider
         at = rot.pose_compose(pose, self.model.shapes.pose)
         R = rot.quat_to_matrix(at[..., 3:])
-        shift = self.host.position - link_points(self.model, self.model.shapes.body, self.model.shapes.pose[..., :3])
+        shift = self.host.position - link_points(self.model.links, self.model.shapes.body, self.model.shapes.pose[..., :3])
         middle = np.einsum("vsji,vsj->vsi", self.host.rotation, shift)  # of a hull, shape axes
         x = at[..., :3] + np.einsum("wsij,vsj->wsi", R, middle)
         pad = ((0, 0), (0, 1), (0, 0))

@@ -14,6 +14,7 @@ from simcli.arguments import whole_number
 from simcli.errors import UsageError
 from simcli.model.joints.selection import BodyFlags, flagged, owners
 from simcli.model.joints.state import State
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import Array, JointKind, Model
 
 if TYPE_CHECKING:
@@ -79,11 +80,14 @@ def _reused(model: Model) -> Bench | None:
     return bench
 
 
-def articulation_mask(model: Model, mask: object = None, indices: Sequence[int] | None = None) -> Array | None:
+def articulation_mask(
+    n_worlds: int, joints: Joints, mask: object = None, indices: Sequence[int] | None = None
+) -> Array | None:
     """Which articulations of which worlds a call is about.
 
     Args:
-        model: A articulations in each of W worlds; number w A + a is articulation a of world w.
+        n_worlds: W.
+        joints: of A articulations in each world; number w A + a is articulation a of world w.
         mask: (W A,), (W, A) or, for all worlds alike, (A,) bool; None for all.
         indices: numbers of articulations; those that do not exist are ignored.
 
@@ -93,7 +97,7 @@ def articulation_mask(model: Model, mask: object = None, indices: Sequence[int] 
     Raises:
         ValueError: mask and indices are both given, or the mask has another shape.
     """
-    n, a = model.n_worlds, len(model.joints.articulation_name)
+    n, a = n_worlds, len(joints.articulation_name)
     return chosen_worlds((n, a), mask, indices, {(n * a,): (n, a), (a,): (1, a)})
 
 
@@ -166,7 +170,7 @@ def eval_fk(
     coordinates too, also where it is not selected or filtered out.
     """
     state.check(model)
-    where, bench = articulation_mask(model, mask, indices), bench_of(model)
+    where, bench = articulation_mask(model.n_worlds, model.joints, mask, indices), bench_of(model)
     bodies = _in_selected(where, bench.of_body) & flagged(model, body_flag_filter)[0]
     pose, twist = bench.algorithms.forward_kinematics(state.joint_q, state.joint_qd)
     for target, values in ((state.body_q, pose), (state.body_qd, twist)):
@@ -199,7 +203,7 @@ def eval_ik(
     which it places.
     """
     state.check(model)
-    where, bench = articulation_mask(model, mask, indices), bench_of(model)
+    where, bench = articulation_mask(model.n_worlds, model.joints, mask, indices), bench_of(model)
     joints = _in_selected(where, bench.of_joint) & flagged(model, body_flag_filter)[1]
     joints = (model.joints.kind != JointKind.CABLE) & np.broadcast_to(joints, (model.n_worlds, model.n_joints))
     q, qd = bench.algorithms.projection(state.body_q, state.body_qd)

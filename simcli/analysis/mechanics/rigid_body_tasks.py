@@ -13,6 +13,7 @@ from simcli.errors import UsageError
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.joints.catalogue import QUATERNIONS, SCREW_KINDS, SLOTTED
 from simcli.model.joints.selection import BodyFlags
+from simcli.model.tables.body_tables import Bodies, Points
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.records.contents.results import ResultAxes, result_axes
 from simcli.records.reading.reader import Trajectory
@@ -50,23 +51,24 @@ class Forward(OnTree):
         model, q = mechanics.model, states.values["joint_q"]
         pose, twist = mechanics("forward_kinematics", world, q, field(states, "joint_qd", (model.n_qd,)))
         bodies, points = self.kept(model)
-        x, v = (a[:, points] for a in point_motion(model, world, pose, twist))
+        x, v = (a[:, points] for a in point_motion(model.bodies, model.points, world, pose, twist))
         return {"body_q": pose[:, bodies], "body_qd": twist[:, bodies], "point_position": x, "point_velocity": v}
 
 
-def point_motion(model: Model, world: Array, pose: Array, twist: Array) -> tuple[Array, Array]:
+def point_motion(bodies: Bodies, points: Points, world: Array, pose: Array, twist: Array) -> tuple[Array, Array]:
     """Positions [m] and velocities [m/s] of the named points, (N, n, 3) each, world.
 
         x = p + R r,   v = v_c + w x R (r - c)
 
     Args:
-        model: its points and centres of mass.
+        bodies: with their centres of mass.
+        points: points of them.
         world: (N,).
         pose: (N, B, 7).
         twist: (N, B, 6).
     """
-    body = model.points.body
-    r, c = of_worlds(model.points.position, world), of_worlds(model.bodies.com, world)[:, body]
+    body = points.body
+    r, c = of_worlds(points.position, world), of_worlds(bodies.com, world)[:, body]
     R = rot.quat_to_matrix(pose[:, body, 3:])
     lever = rot.turn(R, r - c)
     return pose[:, body, :3] + rot.turn(R, r), twist[:, body, :3] + rot.cross(twist[:, body, 3:], lever)
@@ -168,7 +170,7 @@ class Efforts(OnTree):
         """
         loops = loop_joints(model)
         if loops and (run is None or "reactions" not in run.channels):
-            names = loop_names(model, loops)
+            names = loop_names(model.joints, loops)
             raise UsageError(
                 f"what {names} transmits does not follow from the motion: give a run of this scene that "
                 "recorded it (output: {channels: [state, reactions]})"

@@ -41,7 +41,7 @@ from simcli.analysis.states.subject import (
 )
 from simcli.errors import UsageError
 from simcli.model.tables.model import Model
-from simcli.model.tables.signal_tables import Driven
+from simcli.model.tables.signal_tables import Driven, Inputs
 from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
@@ -289,7 +289,7 @@ def _of_scene(subject: Subject, choice: Choice, given: Mapping[str, Sequence[str
     model = subject.build(int(worlds[0])) if len(worlds) == 1 else subject.build()
     task.wants(model, None)
     rows = model if len(worlds) == 1 else _rows(model, worlds)
-    source = with_given(initial_states(rows, worlds, where, n), model, given)
+    source = with_given(initial_states(rows.joint_q, rows.joint_qd, worlds, where, n), model, given)
     check_coordinates(dict(source.states.values), model, lambda row: "--q", UsageError)
     if model.n_worlds > 1:
         model = of_one_world(model)
@@ -332,18 +332,18 @@ def _of_run(subject: Subject, run: Trajectory, choice: Choice, task: Task) -> Pr
     if "joint_qdd" in wants:
         spec = scene_of(run)[1]
         dt, goes_back = spec.solver.dt, spec.solver.type if spec.solver.integrator == "semi_implicit" else ""
-        _check_inputs(subject, run, spec, model, choice)
+        _check_inputs(subject, run, spec, model.inputs, choice)
     numbers = np.arange(run.n_worlds) if subject.n_worlds == 1 else mine
     return Prepared(model, RunStates(run, choice, wants, model, seats, dt, goes_back, notes), seats, numbers)
 
 
-def _check_inputs(subject: Subject, run: Trajectory, spec: SceneSpec, model: Model, choice: Choice) -> None:
+def _check_inputs(subject: Subject, run: Trajectory, spec: SceneSpec, inputs: Inputs, choice: Choice) -> None:
     """Refuse what the file does not know of the forces in a run: signals that differ between worlds, events.
 
     Raises:
         UsageError: with what to do instead.
     """
-    follows = np.isin(model.inputs.column, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)).any()
+    follows = np.isin(inputs.column, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)).any()
     if follows and run is subject.file and any(name.startswith(SIGNAL_PATHS) for name in run.params):
         raise UsageError(
             f"{run.path}: its wrenches follow signals, and the file does not say how these differ between the "

@@ -19,6 +19,7 @@ from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.joints.selection import BodyFlags, choose_selection, flagged
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.records.contents.results import FIELDS, ResultAxes, result_axes
 from simcli.records.reading.named import unknown
@@ -135,6 +136,6 @@ def loop_joints(model: Model) -> list[int]:
     return [j for j in range(model.n_joints) if not joints.is_tree[j] and joints.kind[j] != JointKind.CABLE]
 
 
-def loop_names(model: Model, loops: list[int]) -> str:
+def loop_names(joints: Joints, loops: list[int]) -> str:
     """Loop joints in words."""
-    return ", ".join(f"`{model.joints.name[j]}` ({TYPE_NAME[JointKind(model.joints.kind[j])]})" for j in loops[:4])
+    return ", ".join(f"`{joints.name[j]}` ({TYPE_NAME[JointKind(joints.kind[j])]})" for j in loops[:4])

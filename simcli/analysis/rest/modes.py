@@ -82,7 +82,7 @@ def moving(model: Model) -> Array:
 def notes_of(model: Model, equilibrium: Equilibrium) -> list[str]:
     """What a reader should know of how a scene was read."""
     forces = model.inputs.column != Driven.MOTION
-    tension = spring_tensions(model, equilibrium.posture.found.pose[0])
+    tension = spring_tensions(model.springs, equilibrium.posture.found.pose[0])
     notes = [
         f"spring `{model.springs.name[k]}` is slack at the equilibrium, and has no effect"
         for k in np.flatnonzero(model.springs.slack & (tension == 0.0))
@@ -284,7 +284,7 @@ def study(
     """
     solved = None
     if unknowns:
-        chosen = chosen_springs(model, unknowns)
+        chosen = chosen_springs(model.springs, unknowns)
         bare = Statics(charted(without(model, chosen)), device)
         refuse_touching(bare)
         solved = solve_prestress(model, bare, chosen, least)

@@ -8,6 +8,7 @@ from simcli.analysis.rest.rest_contacts import Press
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balances
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
+from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 
 _TINY = np.finfo(float).tiny
@@ -89,13 +90,13 @@ def typical_length(model: Model) -> float:
     return float(np.median(found)) if len(found) else 1.0
 
 
-def spring_tensions(model: Model, pose: Array) -> Array:
+def spring_tensions(springs: Springs, pose: Array) -> Array:
     """[N], (K,), elastic tension of each spring, 0 where a slack one is.
 
     Args:
-        model: the tables.
+        springs: the tables.
         pose: [m, 1], (B, 7), world.
     """
-    segments = segments_of(model.springs)
+    segments = segments_of(springs)
     a, b = ends_of_segments(segments, pose)
-    return elastic_tension(model.springs, segments.sum(np.linalg.norm(b - a, axis=-1)))
+    return elastic_tension(springs, segments.sum(np.linalg.norm(b - a, axis=-1)))

@@ -21,6 +21,7 @@ from simcli.analysis.rest.spectrum import RANK, nearest, null_space, split_by_in
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
+from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
 from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.base.patterns import matching
@@ -98,7 +99,7 @@ def prestress_of(statics: Statics, posture: Posture) -> Prestress:
     free = int(statics.is_free.sum()) - posture.U.shape[1]
     return Prestress(
         length,
-        spring_tensions(statics.model, posture.found.pose[0]),
+        spring_tensions(statics.model.springs, posture.found.pose[0]),
         states / leads[:, None],
         loose.shape[1],
         rigid_motions(statics, posture, loose),
@@ -186,7 +187,7 @@ def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity]
     A, length = equilibrium_matrix(bare, posture)
     stretch = length[at] - springs.rest_length[0, at]
     by_scale = np.array([chosen[k] == _Quantity.stiffness for k in at])
-    refuse_impossible(model, at, by_scale, length[at], stretch)
+    refuse_impossible(model.springs, at, by_scale, length[at], stretch)
     sign = np.where(by_scale & (stretch < 0.0), -1.0, 1.0)
     lower = np.where(springs.slack[at], least, np.where(by_scale, 0.0, -np.inf))
     before = elastic_tension(springs, length)[at]
@@ -199,7 +200,7 @@ def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity]
     return with_tensions(model, chosen, at, sign * tension, length[at])
 
 
-def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity]:
+def chosen_springs(springs: Springs, unknowns: Sequence[str]) -> dict[int, _Quantity]:
     """Springs with an unknown number, and which.
 
     Raises:
@@ -212,20 +213,20 @@ def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity
         if group != _GROUP or not pattern or key not in _Quantity.__members__:
             fields = ", ".join(_Quantity)
             raise UsageError(f"--unknown {word}: write forces.NAME.QUANTITY, the quantity one of {fields}")
-        places = matching(model.springs.name, pattern)
+        places = matching(springs.name, pattern)
         if not places:
-            raise UsageError(f"--unknown {word}: no spring matches; {did_you_mean(pattern, model.springs.name, 'springs')}")
+            raise UsageError(f"--unknown {word}: no spring matches; {did_you_mean(pattern, springs.name, 'springs')}")
         for k in places:
             if found.setdefault(k, _Quantity(key)) != key:
-                raise UsageError(f"--unknown {word}: `{model.springs.name[k]}` has its {found[k]} unknown already")
+                raise UsageError(f"--unknown {word}: `{springs.name[k]}` has its {found[k]} unknown already")
     return found
 
 
-def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, stretch: Array) -> None:
+def refuse_impossible(springs: Springs, at: Array, by_scale: Array, length: Array, stretch: Array) -> None:
     """Refuse unknowns on which nothing depends.
 
     Args:
-        model: the scene.
+        springs: the scene.
         at: (m,), numbers of the springs whose numbers are unknown.
         by_scale: (m,) True where the stiffness is the unknown, False where a length or a tension is.
         length: [m], (m,), of these springs in the posture.
@@ -234,12 +235,12 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
     Raises:
         UsageError: with the spring.
     """
-    names = [model.springs.name[k] for k in at]
+    names = [springs.name[k] for k in at]
     for mask, words in (
         (length <= _SHORT, "has no length, so that its force has no direction"),
-        (~by_scale & (model.springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length has no effect"),
+        (~by_scale & (springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length has no effect"),
         (by_scale & (np.abs(stretch) <= RANK * length), "has its rest length, so that its stiffness has no effect"),
-        (by_scale & (stretch < 0.0) & model.springs.slack[at], "is slack there, so that its stiffness has no effect"),
+        (by_scale & (stretch < 0.0) & springs.slack[at], "is slack there, so that its stiffness has no effect"),
     ):
         if mask.any():
             raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")

@@ -261,7 +261,7 @@ class Statics:
         """Force [N] and torque [N m] that the mechanism carries: what a residual is small against."""
         model, wrench = self.model, posture.found.wrench[0]
         weight = model.bodies.mass[0].sum() * np.linalg.norm(model.gravity[0])
-        pull = sum(np.abs(spring_tensions(model, posture.found.pose[0])))
+        pull = sum(np.abs(spring_tensions(model.springs, posture.found.pose[0])))
         pushes, turns = (np.linalg.norm(a[0], axis=-1).sum() for a in (model.wrenches.force, model.wrenches.torque))
         wrench = wrench[np.isfinite(wrench).all(axis=1)]
         force = weight + pull + pushes + np.abs(wrench[:, :3]).max(initial=0.0)

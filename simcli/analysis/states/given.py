@@ -7,6 +7,7 @@ from numpy.polynomial import polynomial as powers
 
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import UsageError
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import Model
 
 _Array = np.ndarray
@@ -59,7 +60,7 @@ def _followed(values: Mapping[str, _Array], named: Mapping[str, _Array], model: 
     found = [values["joint_q"].copy(), *(values.get(field, np.zeros(shape)).copy() for field in _FIELDS[1:])]
     for k in _leaders_first(mimics.leader.tolist(), mimics.follower.tolist()):
         leader, follower = int(mimics.leader[k]), int(mimics.follower[k])
-        at, to = [(_coordinate(model, d), d, d) for d in (leader, follower)]
+        at, to = [(_coordinate(model.joints, model.dofs, d), d, d) for d in (leader, follower)]
         if leader not in moved and not any(named[field][n] for field, n in zip(_FIELDS, at, strict=True)):
             continue
         moved.add(follower)
@@ -84,10 +85,10 @@ def _leaders_first(leader: list[int], follower: list[int]) -> list[int]:
     return order
 
 
-def _coordinate(model: Model, dof: int) -> int:
+def _coordinate(joints: Joints, dofs: Dofs, dof: int) -> int:
     """Index into joint_q of a scalar dof."""
-    joint = int(model.dofs.joint[dof])
-    return int(model.joints.q_start[joint]) + dof - int(model.joints.qd_start[joint])
+    joint = int(dofs.joint[dof])
+    return int(joints.q_start[joint]) + dof - int(joints.qd_start[joint])
 
 
 def _replaced(values: _Array, texts: Sequence[str], joints: Sequence[str], start: _Array, option: str) -> _Array:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.tables.model import Model
+from simcli.model.tables.table_base import Array
 
 _Array = np.ndarray
 SAME_TIME = 1e-9  # relative to the time itself: rounding of k dt, far below any step
@@ -239,16 +239,17 @@ def of_world(source: Held, choice: Choice, n_worlds: int) -> tuple[Held, Choice]
     return replace(source, states=states, n_worlds=n_worlds), replace(choice, worlds=None)
 
 
-def initial_states(model: Model, worlds: Sequence[int], where: str, n_worlds: int) -> Held:
+def initial_states(joint_q: Array, joint_qd: Array, worlds: Sequence[int], where: str, n_worlds: int) -> Held:
     """The initial states of a scene.
 
     Args:
-        model: one row of joint_q for all worlds, or one for each of `worlds`.
+        joint_q: one row for all worlds, or one for each of `worlds`.
+        joint_qd: one row for all worlds, or one for each of `worlds`.
         worlds: their numbers.
         where: the scene.
         n_worlds: worlds of the batch.
     """
     n = len(worlds)
-    q, qd = (np.array(np.broadcast_to(a, (n, a.shape[1]))) for a in (model.joint_q, model.joint_qd))
+    q, qd = (np.array(np.broadcast_to(a, (n, a.shape[1]))) for a in (joint_q, joint_qd))
     states = States(np.zeros(n), np.asarray(worlds, np.int64), np.zeros(n, np.int64), {"joint_q": q, "joint_qd": qd})
     return Held(f"the initial state of {where}", states, n_worlds, [])

@@ -136,7 +136,9 @@ def _lines(study: "Study") -> list[str]:
     from simcli.records.contents.layout import coordinate_units
 
     model = study.model
-    rows = zip(model.dofs.q_label, map(number_text, clean(study.joint_q())), coordinate_units(model)["q_unit"], strict=True)
+    rows = zip(
+        model.dofs.q_label, map(number_text, clean(study.joint_q())), coordinate_units(model.joints)["q_unit"], strict=True
+    )
     wrench = clean(study.equilibrium.posture.found.wrench[0, : model.n_joints])
     vectors = ["  ".join(f"{number_text(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
@@ -191,7 +193,7 @@ def set_words(study: "Study") -> list[str]:
 
     if study.solved is not None:
         return [f"{path}={value!r}{in_unit(unit)}" for path, (value, unit) in study.solved.settings.items()]
-    units = dict(zip(study.model.dofs.q_label, coordinate_units(study.model)["q_unit"], strict=True))
+    units = dict(zip(study.model.dofs.q_label, coordinate_units(study.model.joints)["q_unit"], strict=True))
     return [
         *_rest_lengths(study),
         *(

@@ -128,7 +128,7 @@ def modes_data(study: "Study") -> dict[str, Any]:
         "omega": "rad/s",
         "damping_ratio": "1",
         "eigenvalue": "1/s",
-        "joint_qd": by_joint(model, coordinate_units(model)["qd_unit"], model.joints.qd_start),
+        "joint_qd": by_joint(model, coordinate_units(model.joints)["qd_unit"], model.joints.qd_start),
         "body_qd": "m/s, rad/s",
     }
     return {"modes": out, "stiffness_error": study.stiffness.roughness, "units": units}

@@ -132,7 +132,7 @@ def equilibrium_data(study: "Study") -> dict[str, Any]:
     model, found, posture = study.model, study.equilibrium, study.equilibrium.posture
     rows = zip(study.statics.balance.row_label, posture.multiplier, study.statics.balance.holds, strict=True)
     falls, stays = study.slopes
-    units = coordinate_units(model)["q_unit"]
+    units = coordinate_units(model.joints)["q_unit"]
     wrenches = posture.found.wrench[0, : model.n_joints]
     return {
         "iterations": found.iterations,

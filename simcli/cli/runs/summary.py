@@ -36,7 +36,7 @@ def notes_of_scene(job) -> list[str]:
     from simcli.spec.resolve import warnings
 
     document = job.document
-    name, text, hint = placeless_text(job.spec, job.model)
+    name, text, hint = placeless_text(job.spec, job.model.bodies)
     hinges = [f"{document.where(f'joints.{name}')}: {text}: {hint}"] if name else []
     return hinges + [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document) if fault.code in _NOTED]
 
@@ -59,7 +59,7 @@ def _move_words(model, move, worlds: list[int]) -> str:
     """How far a joint moved; of a written coordinate in which worlds."""
     from simcli.model.closure.begin import change_text
 
-    text = f"`{model.joints.name[move.joint]}` {change_text(model, move)}"
+    text = f"`{model.joints.name[move.joint]}` {change_text(model.joints, move)}"
     if not move.is_written:
         return text
     if model.n_worlds == 1 or move.n_worlds == model.n_worlds:

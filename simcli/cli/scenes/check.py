@@ -269,7 +269,13 @@ def _moved(model, document) -> list[Fault]:
 
     names = model.joints.name
     moved = [
-        Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), one.hint, "warning")
+        Fault(
+            "SC616",
+            move_text(model.n_worlds, model.joints, one),
+            document.where(f"joints.{names[one.joint]}.q"),
+            one.hint,
+            "warning",
+        )
         for one in model.start.moves
         if one.is_written
     ]
@@ -291,7 +297,7 @@ def _placeless(model, spec, document) -> list[Fault]:
     """A note, one for all, on hinges whose place is not written."""
     from simcli.model.joints.anchors import placeless_text
 
-    name, text, hint = placeless_text(spec, model)
+    name, text, hint = placeless_text(spec, model.bodies)
     return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
 
 

@@ -42,8 +42,8 @@ class Loops:
         self.n_turns, items = len(turns), arena.records(len(turns))
         dof, place = joints.qd_start[turns] + before[turns], joints.q_start[turns] + before[turns]
         self.q = items.ints(place)
-        self.link_a, self.link_b = (items.ints(links_of(model, body[turns])) for body in (joints.parent, joints.child))
-        frame = body_rotations(model, joints.parent[turns]) @ rot.quat_to_matrix(joints.X_p[:, turns, 3:])
+        self.link_a, self.link_b = (items.ints(links_of(model.links, body[turns])) for body in (joints.parent, joints.child))
+        frame = body_rotations(model.links, joints.parent[turns]) @ rot.quat_to_matrix(joints.X_p[:, turns, 3:])
         self.axis = items.column(rot.turn(frame, model.dofs.axis[:, dof]), Vec3)
         self.angle = items.array()
         self.start = np.nan_to_num(model.joint_q[:, place])

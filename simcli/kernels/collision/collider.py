@@ -335,6 +335,6 @@ class Collider(NarrowPhase):
         self.has_grain = bool((pairs.grain_shape >= 0).any())
         if self.has_grain:
             body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
-            self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
-            self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
+            self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model.links, body), NO_GRAIN))
+            self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model.links, body), pairs.grain), Vec3)
             self.share_along, self.share_across = column(along / full), column(across / full)

@@ -78,7 +78,7 @@ class ContactFinder:
         self.arena.build()
         self.tables.arena.upload()
         shapes = model.shapes
-        shift = self.host.position - link_points(model, shapes.body, shapes.pose[..., :3])
+        shift = self.host.position - link_points(model.links, shapes.body, shapes.pose[..., :3])
         self._middle = np.einsum("vsji,vsj->vsi", self.host.rotation, shift)  # [m], of a hull in its shape's axes
 
     def __call__(self, pose: np.ndarray, reach: float) -> FoundContacts:

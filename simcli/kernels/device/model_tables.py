@@ -14,6 +14,8 @@ from simcli.kernels.language.values import Mat3, Sym3, Vec3
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.joints.elimination import tree_dofs, unknown_of_dof
 from simcli.model.joints.tree_kinematics import link_points
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Links
 from simcli.model.tables.model import LinkKind, Model
 
 # How a link hands its articulated inertia to its parent (see `aba_backward`).
@@ -62,7 +64,10 @@ class Tables:
         self.advance, self.mass = column(links.advance), column(links.mass)
         self.com, self.inertia = column(links.com, Vec3), column(links.inertia, Sym3)
         self.body_rotation, self.body_offset = column(links.body_rotation, Mat3), column(links.body_offset, Vec3)
-        lifted, self.has_lifts = weight_held_up(model), bool(self.ever(lambda m: weight_held_up(m) != 0).any())
+        lifted, self.has_lifts = (
+            weight_held_up(model.bodies, model.links),
+            bool(self.ever(lambda m: weight_held_up(m.bodies, m.links) != 0).any()),
+        )
         self.lifted = column(lifted) if self.has_lifts else None
         self.gravity = arena.single.column(model.gravity[:, None, :], Vec3)
         self.armature, self.damping = (self.dofs.column(values) for values in (dofs.armature, dofs.damping))
@@ -71,7 +76,7 @@ class Tables:
         self.anchor = self.joints.column(anchor, Vec3)
         points = arena.records(self.n_points)
         self.point_link = points.ints(links.tip[model.points.body])
-        self.point_position = points.column(link_points(model, model.points.body, model.points.position), Vec3)
+        self.point_position = points.column(link_points(model.links, model.points.body, model.points.position), Vec3)
         self.dof_q = self.dofs.ints(dof_coordinates(model))
         self.q_of_dof = dof_coordinates(model)
         order = tree_dofs(model)
@@ -96,10 +101,10 @@ class Tables:
         return np.any([np.any(mask(model), axis=0) for model in self.phases], axis=0)
 
 
-def weight_held_up(model: Model) -> np.ndarray:
+def weight_held_up(bodies: Bodies, links: Links) -> np.ndarray:
     """[kg], (W|1, L), mass of each link on which gravity does not act."""
-    body = model.links.body
-    return np.where(body >= 0, model.links.mass * model.bodies.gravity_compensation[:, np.maximum(body, 0)], 0.0)
+    body = links.body
+    return np.where(body >= 0, links.mass * bodies.gravity_compensation[:, np.maximum(body, 0)], 0.0)
 
 
 def joint_anchors(model: Model, joints: Records):
@@ -113,7 +118,7 @@ def joint_anchors(model: Model, joints: Records):
     carried = {int(j): int(i) for i, (j, b) in enumerate(zip(links.joint, links.body, strict=True)) if b >= 0}
     link = np.array([carried.get(j, -1) for j in range(model.n_joints)], int)
     sign = np.where(links.body[link] == child, 1, -1) if len(link) else link
-    anchors = link_points(model, child, written_child_anchors(model)[..., :3])
+    anchors = link_points(model.links, child, written_child_anchors(model)[..., :3])
     return joints.ints(link), joints.ints(sign), joints.ints(links.tip[child]), anchors
 
 

@@ -34,7 +34,7 @@ def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
     first = int(model.joints.qd_start[model.dofs.joint[dof]])
     return (
         ("motion_q", "turn_rate", "turn_change")
-        if first in balls_by_position(model)
+        if first in balls_by_position(model.joints, model.motions)
         else ("motion_q", "motion_qd", "motion_qdd")
     )
 
@@ -61,7 +61,7 @@ class Prescribed:
         self.kind, inputs = model.motions.kind, model.inputs
         moved = inputs.item[inputs.column == Driven.MOTION]
         driven = {name for dof in moved for name in columns_of_motion(model, int(dof))}
-        balls = [d for d in balls_by_position(model) if np.isin(moved, (d, d + 1, d + 2)).any()]
+        balls = [d for d in balls_by_position(model.joints, model.motions) if np.isin(moved, (d, d + 1, d + 2)).any()]
         self.n_balls, self.ball = len(balls), tables.arena.ints(balls)
         if balls or (model.columns is not None and np.any(model.columns.prescribed >= 0)):  # natural_form.py writes
             driven |= {"motion_q", "motion_qd", "motion_qdd"}

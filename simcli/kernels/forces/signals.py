@@ -69,7 +69,7 @@ def _to_wrench(column: str):
         k, component = divmod(item, 3)
         if not model.wrenches.follows[k]:
             return [Route(column, item, source, gain)]
-        turn = body_rotations(model, model.wrenches.body[k : k + 1])[:, 0, :, component]
+        turn = body_rotations(model.links, model.wrenches.body[k : k + 1])[:, 0, :, component]
         return [Route(column, 3 * k + i, source, gain * turn[:, i]) for i in range(3)]
 
     return to_wrench

@@ -103,9 +103,9 @@ class Springs:
         self.n, self.n_pulleys = len(segments.spring), len(springs.pulley_spring)
         self.arena, items = tables.arena, tables.arena.records(len(springs.name))
         parts = tables.arena.records(self.n) if self.n_pulleys else items
-        self.link_a, self.link_b = (parts.ints(links_of(model, body)) for body in segments.body.T)
+        self.link_a, self.link_b = (parts.ints(links_of(model.links, body)) for body in segments.body.T)
         self.point_a, self.point_b = (
-            parts.column(link_points(model, segments.body[:, k], segments.point[:, :, k]), Vec3) for k in range(2)
+            parts.column(link_points(model.links, segments.body[:, k], segments.point[:, :, k]), Vec3) for k in range(2)
         )
         if self.n_pulleys:
             self.act = act_of_segment
@@ -212,8 +212,8 @@ class DragColumns:
         if not self.n:  # nothing reads the columns then
             return
         items = tables.arena.records(self.n)
-        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model, drags.body))
-        self.point = items.column(link_points(model, drags.body, drags.point), Vec3)
+        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model.links, drags.body))
+        self.point = items.column(link_points(model.links, drags.body, drags.point), Vec3)
         self.wind = items.column(drags.wind, Vec3)
         for name in ("damping", "quadratic", "angular_damping", "angular_quadratic"):
             setattr(self, name, items.column(getattr(drags, name)))

@@ -32,6 +32,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force, Mat3, Vec3
 from simcli.model.constraints.build import joints_with_wrench
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.model import Model
 
 
@@ -96,9 +97,9 @@ class Wrenches:
     def __init__(self, model: Model, tables: Tables, forces):
         wrenches, self.n = model.wrenches, len(model.wrenches.name)
         items = tables.arena.records(self.n)
-        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model, wrenches.body))
-        self.point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
-        turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
+        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model.links, wrenches.body))
+        self.point = items.column(link_points(model.links, wrenches.body, wrenches.point), Vec3)
+        turn = np.where(wrenches.follows[:, None, None], body_rotations(model.links, wrenches.body), np.eye(3))
         self.force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in forces.driven)
         self.torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in forces.driven)
         self.follows = items.ints(wrenches.follows)
@@ -136,15 +137,15 @@ class GravityCompensation:
 
     def __init__(self, model: Model, tables: Tables, _forces):
         self.by_rows = False
-        body = np.flatnonzero(tables.ever(lambda m: compensated_mass(m) != 0))
+        body = np.flatnonzero(tables.ever(lambda m: compensated_mass(m.bodies) != 0))
         self.n, items = len(body), tables.arena.records(len(body))
-        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model, body))
-        self.mass = items.column(compensated_mass(model)[:, body])
+        self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model.links, body))
+        self.mass = items.column(compensated_mass(model.bodies)[:, body])
 
 
-def compensated_mass(model: Model) -> np.ndarray:
+def compensated_mass(bodies: Bodies) -> np.ndarray:
     """[kg], (W|1, B), of each body, that is held up."""
-    return model.bodies.mass * model.bodies.gravity_compensation
+    return bodies.mass * bodies.gravity_compensation
 
 
 @ti.func
@@ -204,9 +205,9 @@ class JointWrenches:
         joints = model.joints
         parent, child = joints.parent[chosen], joints.child[chosen]
         self.joint, self.dof = items.ints(chosen), items.ints(joints.qd_start[chosen])
-        self.link_a, self.link_b = items.ints(links_of(model, parent)), items.ints(links_of(model, child))
-        frame = body_rotations(model, parent) @ rot.quat_to_matrix(joints.X_p[:, chosen, 3:])
-        point, anchor = (link_points(model, child, x) for x in (model.bodies.com[:, child], joints.X_c[:, chosen, :3]))
+        self.link_a, self.link_b = items.ints(links_of(model.links, parent)), items.ints(links_of(model.links, child))
+        frame = body_rotations(model.links, parent) @ rot.quat_to_matrix(joints.X_p[:, chosen, 3:])
+        point, anchor = (link_points(model.links, child, x) for x in (model.bodies.com[:, child], joints.X_c[:, chosen, :3]))
         self.frame, self.point, self.arm = (
             items.column(frame, Mat3),
             items.column(point, Vec3),

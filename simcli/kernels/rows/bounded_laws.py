@@ -35,6 +35,7 @@ from simcli.kernels.rows.coordinate_laws import (
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.constraints.constraint_tables import Laws as LawTable
 from simcli.model.joints.catalogue import BALLS
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import DriveMode, Model
 
 # What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.
@@ -90,7 +91,7 @@ class Laws:
             drives &= ~tree & hinge | tree & ~on_loop & limited[table.dof]
         self.has_soft_limit = items.ints(on_loop & (table.dof >= 0) & ~rolls)
         self.is_roll, self.has_roll = items.ints(rolls), bool(np.any(rolls))
-        self.component = items.ints(component_of_ball(table, model))
+        self.component = items.ints(component_of_ball(table, model.joints, model.dofs))
         self.first_q = items.ints(model.joints.q_start[model.dofs.joint[np.maximum(table.dof, 0)]] if table.n else table.dof)
         self.is_driven, self.is_loop, self.is_ball = items.ints(drives), items.ints(hinge), items.ints(is_ball)
         on_ball = drives & np.isin(model.joints.kind[model.dofs.joint[table.dof]], BALLS) if table.n else drives
@@ -132,10 +133,10 @@ class Laws:
             array.write(np.full((1, self.n, 1), np.inf))
 
 
-def component_of_ball(table: LawTable, model: Model) -> np.ndarray:
+def component_of_ball(table: LawTable, joints: Joints, dofs: Dofs) -> np.ndarray:
     """Which of the three dofs of its joint the dof of a law is, if that is a ball, (K,)."""
     dof = np.maximum(table.dof, 0)
-    return np.clip(dof - model.joints.qd_start[model.dofs.joint[dof]], 0, 2) if table.n else dof
+    return np.clip(dof - joints.qd_start[dofs.joint[dof]], 0, 2) if table.n else dof
 
 
 @ti.func

@@ -12,6 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force
 from simcli.kernels.rows.tree_rows import first_numbers
 from simcli.model.constraints.constraint_tables import Constraints, Form, anchor_pair_of_row, rows_of_terms
+from simcli.model.tables.joint_tables import Links
 from simcli.model.tables.model import Model
 
 
@@ -25,7 +26,7 @@ def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, 
     above: list[list[int]] = []
     for i in range(model.n_links):
         chain = list(above[links.parent[i]]) if links.parent[i] >= 0 else []
-        for d in own_dofs(model, tables, i):
+        for d in own_dofs(model.links, tables, i):
             chain = [d] if tables.is_natural else [*chain, d]
             others += chain
             pairs += [(tables.unknown_of_dof[d], tables.unknown_of_dof[e]) for e in chain]
@@ -34,10 +35,10 @@ def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, 
     return np.array(start), np.array(others, int), np.array(pairs, int).reshape(-1, 2)
 
 
-def own_dofs(model: Model, tables: Tables, link: int) -> list[int]:
+def own_dofs(links: Links, tables: Tables, link: int) -> list[int]:
     """Indices into joint_qd of the unknowns of a link."""
-    first = int(model.links.qd_start[link])
-    dofs = range(first, first + int(model.links.n_qd[link]))
+    first = int(links.qd_start[link])
+    dofs = range(first, first + int(links.n_qd[link]))
     return [d for d in dofs if tables.unknown_of_dof[d] >= 0]
 
 
@@ -55,7 +56,7 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
     links, rows, anchor_pairs = model.links, constraints.rows, constraints.anchor_pairs
     path: list[list[int]] = []
     for i in range(model.n_links):
-        own = own_dofs(model, tables, i)
+        own = own_dofs(model.links, tables, i)
         path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
     path.append([])  # the world
     start, dofs, sides, others, terms, pairs = [0], [], [], [], [], []

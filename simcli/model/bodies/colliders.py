@@ -83,7 +83,7 @@ def colliders(model: Model, wanted: Array | None = None, inflated: bool = True) 
     """
     shapes = model.shapes
     touching = model.contacts.touching if wanted is None else wanted
-    hulls, middle, mesh_half = _hulls(model, touching)
+    hulls, middle, mesh_half = _hulls(model.shapes, touching)
     R = rot.quat_to_matrix(shapes.pose[..., 3:])
     at = shapes.pose[..., :3] + np.einsum("wsij,sj->wsi", R, middle)
     margin = shapes.margin if inflated else np.zeros((1, len(shapes.name)))
@@ -95,9 +95,9 @@ def colliders(model: Model, wanted: Array | None = None, inflated: bool = True) 
     heights = [np.asarray(grid, float) for grid in shapes.heights] or [np.zeros((0, 0))] * len(shapes.name)
     return Colliders(
         kind=np.array(shapes.kind),
-        link=links_of(model, shapes.body),
-        rotation=np.matmul(body_rotations(model, shapes.body), R),
-        position=link_points(model, shapes.body, at),
+        link=links_of(model.links, shapes.body),
+        rotation=np.matmul(body_rotations(model.links, shapes.body), R),
+        position=link_points(model.links, shapes.body, at),
         half=half,
         radius=radius,
         bare=bare_radius(shapes),
@@ -120,14 +120,14 @@ def _offsets(parts) -> Array:
     return np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=int)]).astype(int)
 
 
-def _hulls(model: Model, touching: Array) -> tuple[list[dict], Array, Array]:
+def _hulls(shapes: Shapes, touching: Array) -> tuple[list[dict], Array, Array]:
     """Hull about the middle of its extents, that middle, and the half extents, of every shape."""
-    n = len(model.shapes.name)
+    n = len(shapes.name)
     none = {"corner": np.zeros((0, 3)), "face": [], "normal": np.zeros((0, 3))}
     hulls, middle, half = [none] * n, np.zeros((n, 3)), np.zeros((n, 3))
     for s in touching:
-        if model.shapes.kind[s] == ShapeKind.MESH:
-            corner, faces, normals = convex_hull(model.shapes.vertices[s])
+        if shapes.kind[s] == ShapeKind.MESH:
+            corner, faces, normals = convex_hull(shapes.vertices[s])
             low, high = corner.min(axis=0), corner.max(axis=0)
             middle[s], half[s] = (low + high) / 2, (high - low) / 2
             hulls[s] = {"corner": corner - middle[s], "face": [_thinned(face) for face in faces], "normal": normals}

@@ -20,6 +20,8 @@ from simcli import rotations as rot
 from simcli.model.bodies.colliders import Colliders, colliders
 from simcli.model.bodies.surfaces import crossings, surfaces
 from simcli.model.joints.tree_kinematics import link_poses
+from simcli.model.tables.body_tables import Shapes
+from simcli.model.tables.joint_tables import Links
 from simcli.model.tables.model import Array, Model, ShapeKind
 
 SLIGHT_OVERLAP = 1e-6  # [m], overlap that no one draws on purpose, and that no step minds
@@ -65,7 +67,11 @@ class _Solids(NamedTuple):
 
 def find_overlaps(model: Model) -> list[Overlap]:
     """Pairs of bodies that can touch, and overlap at the start by more than SLIGHT_OVERLAP and than their margins."""
-    return _by_bodies(model, _overlaps(model, np.ones(len(model.shapes.name), bool))) if model.contacts is not None else []
+    return (
+        _by_bodies(model.shapes, _overlaps(model, np.ones(len(model.shapes.name), bool)))
+        if model.contacts is not None
+        else []
+    )
 
 
 def find_cuts(model: Model, segments: int) -> list[Overlap]:
@@ -78,20 +84,20 @@ def find_cuts(model: Model, segments: int) -> list[Overlap]:
     if model.contacts is None:
         return []
     host = surfaces(model, segments)
-    R, o = _links(model)
+    R, o = _links(model.joint_q, model.links)
     link = np.repeat(host.link, np.diff(host.vertex_start))
     vertex = np.moveaxis(o[link], 0, 1) + rot.turn(np.moveaxis(R[link], 0, 1), host.vertex)
     cut = ((a, b, world, np.nan) for world, (a, b) in crossings(host, model.contacts, vertex))
     is_solid = (model.shapes.kind != ShapeKind.HEIGHTFIELD) & (model.shapes.convex | (model.shapes.kind != ShapeKind.MESH))
-    return _by_bodies(model, chain(_overlaps(model, is_solid), cut))
+    return _by_bodies(model.shapes, chain(_overlaps(model, is_solid), cut))
 
 
-def _by_bodies(model: Model, found: Iterable[tuple[int, int, int, float]]) -> list[Overlap]:
+def _by_bodies(shapes: Shapes, found: Iterable[tuple[int, int, int, float]]) -> list[Overlap]:
     """Overlaps of shapes, each a, b, world and depth, as those of pairs of bodies."""
     deepest: dict[tuple[int, int], Overlap] = {}
     worlds: dict[tuple[int, int], set[int]] = {}
     for a, b, world, depth in found:
-        pair = tuple(sorted((int(model.shapes.body[a]), int(model.shapes.body[b]))))
+        pair = tuple(sorted((int(shapes.body[a]), int(shapes.body[b]))))
         worlds.setdefault(pair, set()).add(world)
         if pair not in deepest or depth > deepest[pair].depth:
             deepest[pair] = Overlap(pair, (a, b), depth, world, 0)
@@ -114,9 +120,9 @@ def _of(column: Array, world: int) -> Array:
     return column[min(world, len(column) - 1)]
 
 
-def _links(model: Model) -> tuple[Array, Array]:
+def _links(joint_q: Array, links: Links) -> tuple[Array, Array]:
     """Poses of the links where the run begins, the last one the world: R [1], (L + 1, W|1, 3, 3), o [m], (L + 1, W|1, 3)."""
-    R, o = link_poses(model.links, model.joint_q)
+    R, o = link_poses(links, joint_q)
     lead = R.shape[1] if len(R) else 1
     return (
         np.concatenate([R.reshape(-1, lead, 3, 3), np.broadcast_to(np.eye(3), (1, lead, 3, 3))]),
@@ -126,7 +132,7 @@ def _links(model: Model) -> tuple[Array, Array]:
 
 def _solids(model: Model, wanted: Array) -> _Solids:
     host = colliders(model, wanted)
-    R, o = _links(model)
+    R, o = _links(model.joint_q, model.links)
     R, o = np.moveaxis(R[host.link], 0, 1), np.moveaxis(o[host.link], 0, 1)
     turn = np.matmul(R, host.rotation)
     reach = (
@@ -147,11 +153,11 @@ def _candidates(model: Model, solids: _Solids) -> Iterator[tuple[int, int, Array
         shared = (solids.reach[:, a] + solids.reach[:, b] - away).min(axis=-1)
         near = (shared > np.maximum(SLIGHT_OVERLAP, margin[:, a] + margin[:, b])) | (kind[a] == ShapeKind.PLANE)
         for k in np.flatnonzero(near.any(axis=0)).tolist():
-            yield int(a[k]), int(b[k]), np.flatnonzero(np.broadcast_to(near, (_n_worlds(model), len(a)))[:, k])
+            yield int(a[k]), int(b[k]), np.flatnonzero(np.broadcast_to(near, (_n_worlds(model.joint_q), len(a)))[:, k])
 
 
-def _n_worlds(model: Model) -> int:
-    return max(len(model.joint_q), 1)
+def _n_worlds(joint_q: Array) -> int:
+    return max(len(joint_q), 1)
 
 
 def _depth(solids: _Solids, a: int, b: int, w: int, margin: float) -> float:

@@ -99,11 +99,11 @@ def surfaces(model: Model, segments: int) -> Surfaces:
     half_space = (shapes.kind == ShapeKind.PLANE)[:, None]
     return Surfaces(
         core=core,
-        link=links_of(model, shapes.body),
+        link=links_of(model.links, shapes.body),
         bare=bare_radius(shapes),
         radius=bare_radius(shapes) + shapes.margin,
         vertex_start=vertex_start,
-        vertex=link_points(model, np.repeat(shapes.body, size), at),
+        vertex=link_points(model.links, np.repeat(shapes.body, size), at),
         edge_start=_offsets([len(skin.edge) for skin in skins]),
         edge=np.concatenate([skin.edge + first for skin, first in zip(skins, vertex_start[:-1], strict=True)]),
         face_start=face_start,

@@ -18,6 +18,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import turn_places
 from simcli.model.forces.spring import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning, Fork, Move, StartFault
 from simcli.model.tables.table_base import handed_on, kept
@@ -41,7 +42,7 @@ def moves_of(problem: LoopProblem, before: Array, done: Assembled) -> list[Move]
     change = np.abs(problem.q - before)
     for j in np.flatnonzero(model.joints.is_tree):
         own, rates = (slice(start[j], start[j + 1]) for start in (model.joints.q_start, model.joints.qd_start))
-        far, written = change[:, own].max(axis=1, initial=0.0), _written(model, own, rates)
+        far, written = change[:, own].max(axis=1, initial=0.0), _written(model.dofs, own, rates)
         if far.max(initial=0.0) <= _MOVED:
             continue
         g = int(done.closer.group_of_dof[rates].max(initial=-1))
@@ -77,17 +78,17 @@ def forks_of(problem: LoopProblem, done: Assembled) -> list[Fork]:
                 f"two or more branches of the loop of joint `{model.joints.name[closing]}` meet at its authored poses, "
                 f"and {names} alone does not choose between them: one was taken"
             )
-            found.append(Fork(closing, world, count, text + _where(model, world, count)))
+            found.append(Fork(closing, world, count, text + _where(model.n_worlds, world, count)))
     return found
 
 
-def _where(model: Model, world: int, count: int) -> str:
-    return f" (world {world}, one of {count})" if model.n_worlds > 1 else ""
+def _where(n_worlds: int, world: int, count: int) -> str:
+    return f" (world {world}, one of {count})" if n_worlds > 1 else ""
 
 
-def _written(model: Model, own: slice, rates: slice) -> Array:
+def _written(dofs: Dofs, own: slice, rates: slice) -> Array:
     """(n_q,) bool, which coordinates of a joint are written; of a quaternion all or none."""
-    given, n = model.dofs.q_given[rates], own.stop - own.start
+    given, n = dofs.q_given[rates], own.stop - own.start
     return given if len(given) == n else np.full(n, given.any())
 
 
@@ -122,21 +123,21 @@ def _reason(problem: LoopProblem, done: Assembled, joint: int, world: int) -> tu
     )
 
 
-def move_text(model: Model, move: Move) -> str:
+def move_text(n_worlds: int, joints: Joints, move: Move) -> str:
     """A move in words: from what to what, why, and where in a batch."""
-    text = f"joint `{model.joints.name[move.joint]}` does not start where the scene says: {change_text(model, move)}"
+    text = f"joint `{joints.name[move.joint]}` does not start where the scene says: {change_text(joints, move)}"
     text += f", {move.reason}"
-    if model.n_worlds == 1:
+    if n_worlds == 1:
         return text
-    if move.n_worlds == model.n_worlds:
+    if move.n_worlds == n_worlds:
         return text + (f" (world {move.world}; all {move.n_worlds} moved)")
     which = "one" if move.is_written else "the farthest"
     return text + f" (world {move.world}, {which} of {move.n_worlds} that moved)"
 
 
-def change_text(model: Model, move: Move) -> str:
+def change_text(joints: Joints, move: Move) -> str:
     """From what to what a joint moved, with the unit where its coordinates have one."""
-    dims = model.joints.dof_dim[move.joint].tolist()
+    dims = joints.dof_dim[move.joint].tolist()
     mixed = all(dims) or len(move.before) != sum(dims)  # lengths and angles, or a quaternion
     unit = "" if mixed else " m" if dims[0] else " rad"
     return f"from {_numbers(move.before)} to {_numbers(move.after)}{unit}"
@@ -212,21 +213,24 @@ def has_rows(model: Model) -> bool:
     )
 
 
-def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:
+def refuse_start(
+    n_worlds: int, start: Beginning | None, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None
+) -> None:
     """Call a scene invalid of which no world can begin.
 
     Args:
-        model: that has begun.
+        n_worlds: W.
+        start: what was done to begin.
         where: place of a dotted path.
         numbers: of its worlds in their batch; None counts from 0.
 
     Raises:
         SceneError: with what the first world lacks.
     """
-    faults = model.start.faults
-    if len({fault.world for fault in faults}) == model.n_worlds:
+    faults = start.faults
+    if len({fault.world for fault in faults}) == n_worlds:
         first = faults[0].world
-        which = f" (world {first if numbers is None else numbers[first]})" if model.n_worlds > 1 else ""
+        which = f" (world {first if numbers is None else numbers[first]})" if n_worlds > 1 else ""
         raise SceneError(
             [Fault(one.code, one.text + which, where(one.path), one.hint) for one in faults if one.world == first]
         )
@@ -282,7 +286,7 @@ def _open(mechanism: LoopProblem, residuals: Array, is_kept: bool) -> list[Start
     for world, row, size in _worst_rows(mechanism, residuals, np.full(len(residuals), OPEN_LOOP)):
         name, path, j = _joint_of(mechanism, row)
         unit = unit_of_row(mechanism.constraints, row)
-        text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}{_suspected(mechanism.model, j)}"
+        text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}{_suspected(mechanism.model.joints, j)}"
         code, hint = "SC605", "check the axes and lengths of its loop, give fewer values, or start away from a straight pose"
         if is_kept:
             text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` does not let it close"
@@ -291,9 +295,9 @@ def _open(mechanism: LoopProblem, residuals: Array, is_kept: bool) -> list[Start
     return found
 
 
-def _suspected(model: Model, j: int) -> str:
+def _suspected(joints: Joints, j: int) -> str:
     """What a joint may have wrong that no loop closes with, in words: its axis, if its type has one."""
-    reads = CATALOGUE[TYPE_NAME[JointKind(model.joints.kind[j])]].reads if j >= 0 else ()
+    reads = CATALOGUE[TYPE_NAME[JointKind(joints.kind[j])]].reads if j >= 0 else ()
     return " (is its axis right?)" if {"axis", "axes"} & {*reads} else ""
 
 
@@ -306,7 +310,7 @@ def _slipping(mechanism: LoopProblem, residuals: Array, before: list[StartFault]
             continue
         name, path, j = _joint_of(mechanism, row)
         rate = f"{size:.3g} {unit_of_row(mechanism.constraints, row)}/s"
-        suspected = _suspected(mechanism.model, j)
+        suspected = _suspected(mechanism.model.joints, j)
         text = f"the initial velocities violate the closure of joint `{name}` by {rate}{suspected}"
         code, hint = "SC605", "check the axes of its loop, and give fewer, or consistent, velocities"
         if is_kept:

@@ -132,7 +132,7 @@ class Meter:
 def _target_rotations(model: Model, rows: Rows) -> Array:
     motion = prescribed(model, 0.0)[..., 0]
     aim = np.broadcast_to(np.eye(3), (len(motion), rows.n, 3, 3)).copy()
-    for first in balls_by_position(model):
+    for first in balls_by_position(model.joints, model.motions):
         chosen = (rows.dof >= first) & (rows.dof < first + 3)
         aim[:, chosen] = rot.quat_to_matrix(rot.quat_from_vector(motion[:, first : first + 3]))[:, None]
     return aim

@@ -7,6 +7,7 @@ import numpy as np
 
 from simcli.model.closure.loop_problem import LoopProblem
 from simcli.model.constraints.build import constraints_of, has_hard_limit
+from simcli.model.tables.form_tables import Affine
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.model.tables.table_base import kept
 
@@ -79,7 +80,7 @@ def bounds_of(model: Model) -> list[Bound]:
     for k in np.flatnonzero(bounded).tolist():
         d = int(laws.dof[k])
         j = int(rows.joint[laws.row[k]]) if d < 0 else int(model.dofs.joint[d])
-        if not model.joints.enabled[j] or _is_cubic(model, d):
+        if not model.joints.enabled[j] or _is_cubic(model.affine, d):
             continue
         label = model.joints.name[j] if d < 0 else model.dofs.label[d]
         is_length = d < 0 or bool(d - model.joints.qd_start[j] < model.joints.dof_dim[j, 0])
@@ -121,9 +122,9 @@ def hard_bounds(model: Model) -> tuple[Array, Array]:
     return np.where(soft, -np.inf, dofs.limit_lower), np.where(soft, np.inf, dofs.limit_upper)
 
 
-def _is_cubic(model: Model, dof: int) -> bool:
+def _is_cubic(affine: Affine | None, dof: int) -> bool:
     """True for a limit of an affine scene that is a cubic energy, and so no hard one."""
-    return dof >= 0 and model.affine is not None and bool(model.affine.limit_strength[:, dof].any())
+    return dof >= 0 and affine is not None and bool(affine.limit_strength[:, dof].any())
 
 
 _REAL = 1e-9  # imaginary part of a root, relative, that is rounding

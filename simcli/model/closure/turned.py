@@ -136,16 +136,16 @@ def _rotations(model: Model, joint_q: Array) -> Array:
     else:
         R = np.broadcast_to(np.eye(3), (len(joint_q), model.n_links, 3, 3)).copy()
         for k in np.flatnonzero(links.kind == LinkKind.AFFINE):
-            R[:, k] = _attitude(model, joint_q[:, links.q_start[k] + 3 :], int(model.columns.n_vectors[k]))
+            R[:, k] = _attitude(model.plane, joint_q[:, links.q_start[k] + 3 :], int(model.columns.n_vectors[k]))
     return np.concatenate((R, np.broadcast_to(np.eye(3), (len(R), 1, 3, 3))), axis=1)
 
 
-def _attitude(model: Model, q: Array, n_vectors: int) -> Array:
+def _attitude(plane: int, q: Array, n_vectors: int) -> Array:
     """[1], (W, 3, 3), rotation of an AFFINE link from its vectors: see kernels/articulation/kinematics.py:attitude."""
     vectors = [q[:, 3 * k : 3 * k + 3] for k in range(n_vectors)]
-    if n_vectors == 1 and model.plane >= 0:
-        normal = np.broadcast_to(np.eye(3)[model.plane], vectors[0].shape)
+    if n_vectors == 1 and plane >= 0:
+        normal = np.broadcast_to(np.eye(3)[plane], vectors[0].shape)
         vectors = [vectors[0], rot.cross(normal, vectors[0]), normal]
-    if n_vectors == 1 and model.plane < 0:
+    if n_vectors == 1 and plane < 0:
         return shortest_turn(vectors[0])
     return np.stack(vectors, axis=-1) if vectors else np.eye(3)

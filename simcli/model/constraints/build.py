@@ -15,6 +15,8 @@ from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS, KINDS_ALONG_ROWS, POSES
 from simcli.model.joints.gears import terms_act
 from simcli.model.joints.tree_kinematics import dof_inertia, link_points, links_of
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import WORLD, Array, DriveMode, Model
 from simcli.model.tables.signal_tables import Driven, Lawful, MotionKind
 from simcli.model.tables.table_base import kept
@@ -87,10 +89,10 @@ def _anchor_pairs(builder: RowCollector) -> AnchorPairs:
         ends = places[:, segment, side] if places.shape[1] else np.zeros((1, len(joint), 3))
         x = np.where(is_swapped[:, None], anchors[1 - side], anchors[side])
         turn = np.where(is_swapped[:, None, None], turns[1 - side], turns[side])
-        points.append(link_points(model, body, np.where(is_joint, x, ends)))
+        points.append(link_points(model.links, body, np.where(is_joint, x, ends)))
         frames.append(np.where(is_joint[..., None], turn, none))
     row_start = np.array(builder.row_start, int)
-    return AnchorPairs(joint, links_of(model, a), links_of(model, b), *points, *frames, row_start, is_swapped)
+    return AnchorPairs(joint, links_of(model.links, a), links_of(model.links, b), *points, *frames, row_start, is_swapped)
 
 
 def _places_of_forces(model: Model) -> Array:
@@ -117,7 +119,7 @@ def _rows(builder: RowCollector) -> Rows:
         is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
-        compliance=_compliance(model, parts, yields),
+        compliance=_compliance(model.bodies, model.joints, parts, yields),
         enabled=_enabled(model, parts, joint)[None],
         scale=_scale(model, parts),
         vector_a=np.array([p.vectors[0] for p in parts], int),
@@ -140,12 +142,12 @@ def _terms(parts: list[RowPart]) -> dict[str, Array]:
     }
 
 
-def _compliance(model: Model, parts: list[RowPart], on_joint: Array) -> Array:
+def _compliance(bodies: Bodies, joints: Joints, parts: list[RowPart], on_joint: Array) -> Array:
     """Of bilateral rows of joints, and of those of rigidity, (W|1, R)."""
     joint = np.array([p.joint for p in parts], int)
     rigid = np.array([p.form == Form.RIGID for p in parts], bool)
-    of_joints = np.where(on_joint, model.joints.compliance[:, joint], 0.0)
-    return np.where(rigid, model.bodies.compliance[:, model.joints.child[joint]], of_joints)
+    of_joints = np.where(on_joint, joints.compliance[:, joint], 0.0)
+    return np.where(rigid, bodies.compliance[:, joints.child[joint]], of_joints)
 
 
 def _enabled(model: Model, parts: list[RowPart], joint: Array) -> Array:

@@ -11,7 +11,7 @@ from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TYPE_NAME, Row, RowKind
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.tree_kinematics import body_rotations
-from simcli.model.tables.joint_tables import terms_of
+from simcli.model.tables.joint_tables import Joints, terms_of
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Lawful, MotionKind
 from simcli.model.tables.table_base import agreed
@@ -55,7 +55,7 @@ class RowCollector:
         self.turn_b = self._anchor_axes(model.joints.child, model.joints.X_c)
 
     def _anchor_axes(self, body: Array, X: Array) -> Array:
-        return body_rotations(self.model, body) @ rot.quat_to_matrix(agreed(X[..., 3:]))
+        return body_rotations(self.model.links, body) @ rot.quat_to_matrix(agreed(X[..., 3:]))
 
     def add_joint(self, j: int) -> None:
         """The rows of a joint, and the laws on them."""
@@ -73,7 +73,7 @@ class RowCollector:
             self._add_rolls(j, is_prescribed)
         elif not model.joints.is_tree[j] and kind in KINDS_ALONG_ROWS:
             self._add_loop_coordinates(j, is_prescribed)
-        if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_prescribed:
+        if kind == JointKind.DISTANCE and not is_rod(model.joints, j) and not is_prescribed:
             self._add_length(j)
         if kind in BALLS:
             self._add_spins(j)
@@ -292,9 +292,9 @@ class RowCollector:
                     )
 
 
-def is_rod(model: Model, j: int) -> bool:
+def is_rod(joints: Joints, j: int) -> bool:
     """True for a distance joint with one length."""
-    length = model.joints.length[:, j]
+    length = joints.length[:, j]
     return bool(np.all(length[:, 0] == length[:, 1]))
 
 
@@ -305,7 +305,7 @@ def hard_rows(model: Model, j: int) -> list[Row]:
     """
     entry = CATALOGUE[TYPE_NAME[JointKind(model.joints.kind[j])]]
     if entry.kind == JointKind.DISTANCE:
-        return [Row(RowKind.APART, constant=model.joints.length[:, j, 1])] if is_rod(model, j) else []
+        return [Row(RowKind.APART, constant=model.joints.length[:, j, 1])] if is_rod(model.joints, j) else []
     if entry.coordinates == "slots":
         return []
     n_linear, n_angular = model.joints.dof_dim[j].tolist()

@@ -97,14 +97,14 @@ def _of_cables(model: Model) -> BushingRows:
     X_p, X_c = joints.X_p[:, cables.joint], joints.X_c[:, cables.joint]
     axes = rot.frame_along(cables.tangent)
     rest = rot.transpose(rot.quat_to_matrix(cables.rest[..., 3:]))
-    frame_a = body_rotations(model, parent) @ rot.quat_to_matrix(X_p[..., 3:]) @ axes
-    frame_b = body_rotations(model, child) @ rot.quat_to_matrix(X_c[..., 3:]) @ rest @ axes
+    frame_a = body_rotations(model.links, parent) @ rot.quat_to_matrix(X_p[..., 3:]) @ axes
+    frame_b = body_rotations(model.links, child) @ rot.quat_to_matrix(X_c[..., 3:]) @ rest @ axes
     none = np.zeros((1, len(cables.name), 3))
     return BushingRows(
-        links_of(model, parent),
-        links_of(model, child),
-        link_points(model, parent, X_p[..., :3]),
-        link_points(model, child, X_c[..., :3]),
+        links_of(model.links, parent),
+        links_of(model.links, child),
+        link_points(model.links, parent, X_p[..., :3]),
+        link_points(model.links, child, X_c[..., :3]),
         frame_a,
         frame_b,
         np.repeat(cables.stretch[..., None], 3, axis=-1),
@@ -123,12 +123,12 @@ def _of_bushings(model: Model) -> BushingRows:
     a, b = bushings.body.T
     axes, rest = rot.quat_to_matrix(bushings.axes), rot.quat_to_matrix(bushings.rest[..., 3:])
     place = bushings.point[:, :, 0] + rot.turn(axes, bushings.rest[..., :3])
-    frame_a, frame_b = body_rotations(model, a) @ axes, body_rotations(model, b) @ rot.transpose(rest)
+    frame_a, frame_b = body_rotations(model.links, a) @ axes, body_rotations(model.links, b) @ rot.transpose(rest)
     return BushingRows(
-        links_of(model, a),
-        links_of(model, b),
-        link_points(model, a, place),
-        link_points(model, b, bushings.point[:, :, 1]),
+        links_of(model.links, a),
+        links_of(model.links, b),
+        link_points(model.links, a, place),
+        link_points(model.links, b, bushings.point[:, :, 1]),
         frame_a,
         frame_b,
         bushings.stiffness,

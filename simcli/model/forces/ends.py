@@ -8,6 +8,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_poses
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.model import NAMED_TABLES, WORLD, Array, Model
 from simcli.model.tables.table_base import Table, declared, empty_array
 from simcli.model.tables.worlds import Worlds
@@ -45,14 +46,14 @@ def place_of_end(spec, end) -> tuple[float, ...]:
     return end.at if end.point is None else spec.bodies[end.body].places[end.point]
 
 
-def indices_of_bodies(model: Model) -> dict[str | None, int]:
+def indices_of_bodies(bodies: Bodies) -> dict[str | None, int]:
     """Index of each body by what an end says of it; WORLD of none."""
-    return {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    return {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(bodies.name)}}
 
 
 def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Array]:
     """Bodies (K, 2), WORLD allowed, and places in them [m], (W|1, K, 2, 3), of forces with ends `a` and `b`."""
-    index = indices_of_bodies(model)
+    index = indices_of_bodies(model.bodies)
     forces = [worlds.first.forces[name] for name in names]
     bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
     points = [

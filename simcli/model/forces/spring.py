@@ -43,7 +43,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
 
 def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
     """The columns of pulleys, see `Springs`."""
-    index = indices_of_bodies(model)
+    index = indices_of_bodies(model.bodies)
     for name in names:
         worlds.common(lambda s, n=name: [end.body for end in s.forces[n].through], f"forces.{name}.through")
     found = [(k, name, m) for k, name in enumerate(names) for m in range(len(worlds.first.forces[name].through))]

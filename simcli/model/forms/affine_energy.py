@@ -106,10 +106,10 @@ class _Anchors:
         model, joints = forms.model, forms.model.joints
         self.forms, self.ends, self.turns, self.points = forms, [], [], []
         for body, X in ((joints.parent[[j]], joints.X_p[:, [j]]), (joints.child[[j]], joints.X_c[:, [j]])):
-            link = int(links_of(model, body)[0])
+            link = int(links_of(model.links, body)[0])
             self.ends.append(link)
-            self.turns.append((body_rotations(model, body) @ rot.quat_to_matrix(X[..., 3:]))[:, 0])
-            self.points.append(forms.point(link, link_points(model, body, X[..., :3])[:, 0]))
+            self.turns.append((body_rotations(model.links, body) @ rot.quat_to_matrix(X[..., 3:]))[:, 0])
+            self.points.append(forms.point(link, link_points(model.links, body, X[..., :3])[:, 0]))
         self.gap = minus(self.points[1], self.points[0])
 
     def directions(self, v: Array) -> list[Vector]:
@@ -278,8 +278,8 @@ def _length(found: _Collection, segments: Segments, g: int) -> None:
     ends = []
     for side in range(2):
         body = bodies[[side]]
-        place = link_points(model, body, places[:, side][:, None])[:, 0]
-        link = int(links_of(model, body)[0])
+        place = link_points(model.links, body, places[:, side][:, None])[:, 0]
+        link = int(links_of(model.links, body)[0])
         ends.append(found.forms.point(link, place, full=True) if link >= 0 else constant_vector(place))
     gap = minus(ends[1], ends[0])
     found.lengths.append(len(found.rows))

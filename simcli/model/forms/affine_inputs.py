@@ -18,6 +18,8 @@ from simcli import rotations as rot
 from simcli.model.forms.natural_form import natural_form
 from simcli.model.joints.mechanism import BodyInput
 from simcli.model.joints.state import State
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Affine, Array, Model
 from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.joint import DrivingSpec
@@ -38,7 +40,7 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine
         The table.
     """
     first = worlds.first
-    total = _masses(model)
+    total = _masses(model.bodies, model.joints)
     dt = worlds.numbers(lambda s: s.solver.dt)[:, None]
     dof = model.dofs.joint
     driven = [first.joints.get(model.joints.name[j]) for j in dof]
@@ -53,10 +55,10 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine
         is_quasi_static=np.array(
             [body.affine is not None and body.affine.quasi_static for body in first.bodies.values()], bool
         ),
-        **_holds(worlds, model, dt),
-        joint_stiffness=_joint_stiffness(worlds, model, ratio),
-        limit_stiffness=_joint_stiffness(worlds, model, ratio, soft=False)[:, dof],
-        limit_strength=_limit_strength(worlds, model, dt),
+        **_holds(worlds, model.bodies, dt),
+        joint_stiffness=_joint_stiffness(worlds, model.joints, ratio),
+        limit_stiffness=_joint_stiffness(worlds, model.joints, ratio, soft=False)[:, dof],
+        limit_strength=_limit_strength(worlds, model.joints, dt),
         driving_stiffness=_driving_stiffness(worlds, paths, ratio[:, dof]),
         driving_acts=_driving(worlds, paths, lambda d: float(d.is_constrained)),
         driving_passive=_driving(worlds, paths, lambda d: float(d.is_passive)),
@@ -68,14 +70,14 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Affine
         ),
         has_driving=np.array([path is not None for path in paths], bool),
         one_turn=np.array([path is not None and first.joints[path].driving.turns == "one" for path in paths], bool),
-        init=_per_dof(worlds, model, lambda joint: joint.init_angle),
+        init=_per_dof(worlds, model.joints, model.dofs, lambda joint: joint.init_angle),
     )
 
 
-def _masses(model: Model) -> Array:
+def _masses(bodies: Bodies, joints: Joints) -> Array:
     """[kg], (W|1, J), of the two bodies of each joint together."""
-    ends = (model.joints.parent, model.joints.child)
-    return sum(np.where(end == WORLD, 0.0, model.bodies.mass[:, end]) for end in ends)
+    ends = (joints.parent, joints.child)
+    return sum(np.where(end == WORLD, 0.0, bodies.mass[:, end]) for end in ends)
 
 
 def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> Array:
@@ -90,9 +92,9 @@ def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyInput]) -> A
     return _beside(columns)
 
 
-def _holds(worlds: Worlds, model: Model, dt: Array) -> dict[str, Array]:
+def _holds(worlds: Worlds, bodies: Bodies, dt: Array) -> dict[str, Array]:
     """Soft holds: stiffness strength m / dt^2 of each body; aims; rates of motors."""
-    rows = [_hold(worlds, name, model.bodies.mass[:, b, None] / dt**2) for b, name in enumerate(model.bodies.name)]
+    rows = [_hold(worlds, name, bodies.mass[:, b, None] / dt**2) for b, name in enumerate(bodies.name)]
     holds = [spec.affine.transform if spec.affine is not None else None for spec in worlds.first.bodies.values()]
     found = {
         "has_hold": np.array([hold is not None for hold in holds], bool),
@@ -135,10 +137,10 @@ def _asked(spec: object, key: str, default: float) -> float:
     return default if value is None else value
 
 
-def _joint_stiffness(worlds: Worlds, model: Model, ratio: Array, soft: bool = True) -> Array:
+def _joint_stiffness(worlds: Worlds, joints: Joints, ratio: Array, soft: bool = True) -> Array:
     """[N/m, N m], (W|1, J): 1 / compliance, else the ratio; of hard limits the ratio alone."""
     columns = []
-    for j, name in enumerate(model.joints.name):
+    for j, name in enumerate(joints.name):
         gamma = worlds.numbers(lambda s, n=name: _asked(s.joints.get(n), "strength_ratio", s.solver.strength_ratio))
         stiffness = gamma * ratio[:, j]
         if soft and name in worlds.first.joints:
@@ -148,7 +150,7 @@ def _joint_stiffness(worlds: Worlds, model: Model, ratio: Array, soft: bool = Tr
     return _beside(columns)
 
 
-def _limit_strength(worlds: Worlds, model: Model, dt: Array) -> Array:
+def _limit_strength(worlds: Worlds, joints: Joints, dt: Array) -> Array:
     """[J], (W|1, NV), of cubic energies beyond limits; a joint's limits may be one for several dofs."""
 
     def strength(joint) -> list[float]:
@@ -157,8 +159,8 @@ def _limit_strength(worlds: Worlds, model: Model, dt: Array) -> Array:
         return found if len(found) == n else [0.0] * n
 
     columns = [np.zeros((1, 0))]
-    for j, name in enumerate(model.joints.name):
-        n = int(model.joints.qd_start[j + 1] - model.joints.qd_start[j])
+    for j, name in enumerate(joints.name):
+        n = int(joints.qd_start[j + 1] - joints.qd_start[j])
         known = name in worlds.first.joints
         columns.append(worlds.numbers(lambda s, n=name: strength(s.joints[n]), (n,)) if known else np.zeros((1, n)))
     return _wide(columns) / dt**2
@@ -180,9 +182,9 @@ def _driving(worlds: Worlds, paths: list[str | None], get) -> Array:
     )
 
 
-def _per_dof(worlds: Worlds, model: Model, get) -> Array:
+def _per_dof(worlds: Worlds, joints: Joints, dofs: Dofs, get) -> Array:
     """A number of the joints at each of their dofs, (W|1, NV); 0 for joints that were added."""
-    names = [model.joints.name[j] for j in model.dofs.joint]
+    names = [joints.name[j] for j in dofs.joint]
     return _beside(
         [
             worlds.numbers(lambda s, n=name: get(s.joints[n])) if name in worlds.first.joints else np.zeros(1)

@@ -38,7 +38,7 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
             link = _link_across(forms, constraints, p, r)
             if link is not None:
                 _refuse(worlds, form, anchor_pairs, p, link, "a direction across the axis of bar")
-    places = link_points(form, form.wrenches.body, form.wrenches.point)
+    places = link_points(form.links, form.wrenches.body, form.wrenches.point)
     for k, body in enumerate(form.wrenches.body.tolist()):
         if forms.point(int(form.links.tip[body]), places[:, k]) is None:
             _fault(worlds, f"forces.{form.wrenches.name[k]}", "a wrench beside the axis of", form.bodies.name[body])
@@ -59,9 +59,9 @@ def _refuse_frames(worlds: Worlds, forms: Forms) -> None:
         for k, j in enumerate(form.cables.joint.tolist())
         for ends in (joints.parent, joints.child)
     ]
-    places = link_points(form, drags.body, drags.point)
+    places = link_points(form.links, drags.body, drags.point)
     for k, body in enumerate(drags.body.tolist()):
-        if is_turning(form, k):
+        if is_turning(form.drags, k):
             held.append((f"forces.{drags.name[k]}", "a drag on the turning of", body))
         if forms.point(int(form.links.tip[body]), places[:, k]) is None:
             _fault(worlds, f"forces.{drags.name[k]}", "a drag beside the axis of", form.bodies.name[body])

@@ -22,6 +22,7 @@ import numpy as np
 from simcli.model.forces.bushing import bushing_rows
 from simcli.model.forms.polynomials import AffineForm, Forms, Vector, constant_vector
 from simcli.model.joints.tree_kinematics import link_points, links_of
+from simcli.model.tables.force_tables import Drags
 from simcli.model.tables.model import WORLD, Array, Model
 
 NUMBERS = 21  # of a pair: gap, F_a, F_b
@@ -46,14 +47,14 @@ def pairs_of(model: Model) -> Iterator[FramePair]:
     for k, (a, b) in enumerate(zip(rows.link_a.tolist(), rows.link_b.tolist(), strict=True)):
         yield FramePair(a, b, *(column[:, k] for column in columns), True)
     drags, upright = model.drags, np.eye(3)[None]
-    points, links = link_points(model, drags.body, drags.point), links_of(model, drags.body)
+    points, links = link_points(model.links, drags.body, drags.point), links_of(model.links, drags.body)
     for k, link in enumerate(links.tolist()):
-        yield FramePair(WORLD, link, np.zeros((1, 3)), points[:, k], upright, upright, is_turning(model, k))
+        yield FramePair(WORLD, link, np.zeros((1, 3)), points[:, k], upright, upright, is_turning(model.drags, k))
 
 
-def is_turning(model: Model, k: int) -> bool:
+def is_turning(drags: Drags, k: int) -> bool:
     """Whether drag k acts on the turning of its body, in some world."""
-    return bool(np.any(model.drags.angular_damping[:, k]) or np.any(model.drags.angular_quadratic[:, k]))
+    return bool(np.any(drags.angular_damping[:, k]) or np.any(drags.angular_quadratic[:, k]))
 
 
 def forms_of(forms: Forms, pair: FramePair) -> list[AffineForm] | None:
@@ -129,7 +130,7 @@ def pushes_of(forms: Forms) -> list[Push] | None:
     """All terms of the wrenches of a model; None if the point or an axis that one needs is no affine form."""
     model, found = forms.model, []
     wrenches = model.wrenches
-    places = link_points(model, wrenches.body, wrenches.point)
+    places = link_points(model.links, wrenches.body, wrenches.point)
     for k, body in enumerate(wrenches.body.tolist()):
         link = int(model.links.tip[body])
         point, axes = forms.point(link, places[:, k]), forms.axes(link)

@@ -31,6 +31,7 @@ from simcli.model.joints.mechanism import DOF_DEFAULTS, JointInput
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.state import State
 from simcli.model.joints.topology import depth_first
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.joint_tables import Combinations, Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, DriveMode, JointKind, Model
 from simcli.spec.schema.scene import MaximalSolver
@@ -52,10 +53,10 @@ def maximal_form(model: Model, start: State) -> Model:
     stays = [j for j in range(model.n_joints) if has_own_free_joint(model, j)]
     held = {*model.joints.child[stays].tolist(), *(step.outer for step in carried)}
     stays += [step.joint for step in carried]
-    free = [_free_joint(model, b) for b in range(model.n_bodies) if b not in held]
+    free = [_free_joint(model.bodies, model.plane, b) for b in range(model.n_bodies) if b not in held]
     is_tree = np.concatenate((np.isin(np.arange(model.n_joints), stays), np.ones(len(free), bool)))
     joints = replace(with_joints(model.joints, free), is_tree=is_tree)
-    parts = joint_inputs(model) + free
+    parts = joint_inputs(model.joints, model.dofs) + free
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), is_tree.tolist())
     for part, tree in zip(parts, is_tree.tolist(), strict=True):
         part.is_tree = tree
@@ -76,14 +77,14 @@ def has_own_free_joint(model: Model, j: int) -> bool:
     return bool(joints.is_tree[j] and joints.parent[j] == WORLD and holds_nothing)
 
 
-def _free_joint(model: Model, body: int) -> JointInput:
+def _free_joint(bodies: Bodies, plane: int, body: int) -> JointInput:
     """The joint on which a body of the maximal form moves; in a planar scene, from where the body was authored."""
-    name = f"{model.bodies.name[body]}{FREE_SUFFIX}"
-    if model.plane < 0:
+    name = f"{bodies.name[body]}{FREE_SUFFIX}"
+    if plane < 0:
         return JointInput(name, JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
-    normal = np.eye(3)[model.plane]
-    in_plane = np.eye(3)[[(model.plane + 1) % 3, (model.plane + 2) % 3]]
-    at = model.bodies.q[:, body]
+    normal = np.eye(3)[plane]
+    in_plane = np.eye(3)[[(plane + 1) % 3, (plane + 2) % 3]]
+    at = bodies.q[:, body]
     back = rot.transpose(rot.quat_to_matrix(at[:, 3:]))[:, None]
     motion = MotionAxis(rot.turn(back, in_plane[None]), rot.turn(back, normal[None, None]))
     return JointInput(name, JointKind.PLANAR, WORLD, body, motion, X_p=at)

@@ -14,6 +14,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.links import stack_worlds
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.form_tables import Naturals
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.worlds import Worlds
@@ -107,7 +108,7 @@ def complain(basis: Basis, com: Array, inertia: Array) -> str:
 _AXES = "xyz"
 
 
-def read_naturals(worlds: Worlds, model: Model) -> Naturals:
+def read_naturals(worlds: Worlds, bodies: Bodies, plane: int) -> Naturals:
     """The table of a scene; faults are noted by the name of the body.
 
     What is not written: the points are the origin of the body, of bars and points the centre of mass, and others 1 m from it
@@ -115,17 +116,18 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
 
     Args:
         worlds: the scenes.
-        model: mass properties.
+        bodies: mass properties.
+        plane: as of `Model`.
 
     Returns:
         The table.
     """
     label, body, is_point, place = [], [], [], []
-    for b, name in enumerate(model.bodies.name):
+    for b, name in enumerate(bodies.name):
         spec = worlds.first.bodies[name].natural
-        kind = spec.kind if spec else "1P3V" if model.plane < 0 else "1P2V"
-        basis = _basis(worlds, model, b, kind)
-        words = complain(basis, model.bodies.com[:, b], model.bodies.inertia[:, b])
+        kind = spec.kind if spec else "1P3V" if plane < 0 else "1P2V"
+        basis = _basis(worlds, bodies, plane, b, kind)
+        words = complain(basis, bodies.com[:, b], bodies.inertia[:, b])
         if words:
             path = f"bodies.{name}.natural" if spec else f"bodies.{name}"
             worlds.fault("SC469", path, f"body `{name}` {words}", "change its points and vectors, or its kind")
@@ -134,7 +136,7 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
             *(spec.points if spec and spec.points else [f"p{k}" for k in range(n_points)]),
             *LETTERS[n_points - 1 : n_points - 1 + n_vectors],
         ]
-        shown = [axis for k, axis in enumerate(_AXES) if k != model.plane]
+        shown = [axis for k, axis in enumerate(_AXES) if k != plane]
         label += [f"{name}:{kind}.{entity}.{axis}" for entity in names for axis in shown]
         body += [b] * len(names)
         is_point += [True] * n_points + [False] * n_vectors
@@ -142,14 +144,14 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
     return Naturals(tuple(label), np.array(body, np.int32), np.array(is_point, bool), stack_worlds(place, (3,)))
 
 
-def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:
+def _basis(worlds: Worlds, bodies: Bodies, plane: int, b: int, kind: str) -> Basis:
     """Points and vectors of one body as written, or as they are by themselves."""
-    name, n = model.bodies.name[b], constructor_counts(kind)
+    name, n = bodies.name[b], constructor_counts(kind)
     spec = worlds.first.bodies[name].natural
-    frame = np.roll(np.eye(3), -(model.plane + 1), axis=0) if model.plane >= 0 else np.eye(3)
-    com, slender = model.bodies.com[:, b], kind in SLENDER
-    if slender and model.plane < 0:
-        frame = np.linalg.eigh(model.bodies.inertia[:, b])[1].swapaxes(-1, -2)  # the axis of least inertia first
+    frame = np.roll(np.eye(3), -(plane + 1), axis=0) if plane >= 0 else np.eye(3)
+    com, slender = bodies.com[:, b], kind in SLENDER
+    if slender and plane < 0:
+        frame = np.linalg.eigh(bodies.inertia[:, b])[1].swapaxes(-1, -2)  # the axis of least inertia first
     frame = np.broadcast_to(frame, (len(com), 3, 3))
     if spec and spec.points:
         points = worlds.numbers(lambda s: [s.bodies[name].places[p] for p in s.bodies[name].natural.points], (n[0], 3))
@@ -159,10 +161,10 @@ def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:
     if spec and spec.vectors:
         vectors = worlds.numbers(lambda s: s.bodies[name].natural.vectors, (n[1], 3))
     else:
-        vectors = _completed(points, frame, n[1], model.plane)
+        vectors = _completed(points, frame, n[1], plane)
     lead = max(len(points), len(vectors))
     points, vectors = (np.broadcast_to(a, (lead, *a.shape[1:])) for a in (points, vectors))
-    return Basis(points, vectors, model.plane)
+    return Basis(points, vectors, plane)
 
 
 def _completed(points: Array, frame: Array, n: int, plane: int) -> Array:

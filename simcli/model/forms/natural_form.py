@@ -256,7 +256,7 @@ def prescribed_bodies_of(model: Model, joint: Array) -> PrescribedBodies:
     scalar = joints.q_start[of + 1] - joints.q_start[of] == joints.dof_dim[of].sum(axis=1)
     at = np.where(scalar, joints.q_start[of] + dof - joints.qd_start[of], 0)
     start = np.where(scalar, np.nan_to_num(model.joint_q[:, at]), 0.0)
-    balls = np.add.outer(balls_by_position(model), np.arange(3))
+    balls = np.add.outer(balls_by_position(model.joints, model.motions), np.arange(3))
     start = np.where(np.isin(dof, balls), prescribed(model, 0.0)[:, dof, 0], start)
     several = (joints.dof_dim[chosen].sum(axis=1) > 1) & ~np.isin(joints.kind[chosen], POSES)
     vector = np.isin(joints.qd_start[chosen], balls[:, 0])

@@ -8,6 +8,7 @@ A hinge whose place is not written, of a body that is drawn about its centre of 
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.model import Array, Model
 from simcli.spec.base import dofs
 from simcli.spec.schema.joint import JointSpec
@@ -45,7 +46,7 @@ _CENTRED = 1e-6  # [1], of a centre of mass from the origin of its body, against
 _FREE_TO_SLIDE = 2  # directions; a point that slides along so many holds no place
 
 
-def hinges_about_centres(spec: SceneSpec, model: Model) -> list[str]:
+def hinges_about_centres(spec: SceneSpec, bodies: Bodies) -> list[str]:
     """Joints that turn their child about its centre of mass, and say nowhere that this is meant.
 
     A body whose centre of mass is not its origin has its origin at the hinge, as in files of robots, and one that stands at
@@ -54,13 +55,13 @@ def hinges_about_centres(spec: SceneSpec, model: Model) -> list[str]:
     return [
         name
         for name, joint in spec.joints.items()
-        if _is_placeless(joint) and _is_drawn_elsewhere(spec, joint.child) and _is_centred(model, joint.child)
+        if _is_placeless(joint) and _is_drawn_elsewhere(spec, joint.child) and _is_centred(bodies, joint.child)
     ]
 
 
-def placeless_text(spec: SceneSpec, model: Model) -> tuple[str, str, str]:
+def placeless_text(spec: SceneSpec, bodies: Bodies) -> tuple[str, str, str]:
     """The first of these joints, what there is to say of them, and what to write; "" if there are none."""
-    hinges = hinges_about_centres(spec, model)
+    hinges = hinges_about_centres(spec, bodies)
     if not hinges:
         return "", "", ""
     child = spec.joints[hinges[0]].child
@@ -84,8 +85,8 @@ def _is_drawn_elsewhere(spec: SceneSpec, name: str) -> bool:
     return body is not None and not body.kinematic and body.pose is not None and any(body.pose.xyz)
 
 
-def _is_centred(model: Model, name: str) -> bool:
-    b = model.bodies.name.index(name)
-    has_mass = (model.bodies.mass[:, b] > 0.0).all()
-    far = np.linalg.norm(model.bodies.q[:, b, :3], axis=-1).max()
-    return bool(has_mass and (np.linalg.norm(model.bodies.com[:, b], axis=-1) <= _CENTRED * far).all())
+def _is_centred(bodies: Bodies, name: str) -> bool:
+    b = bodies.name.index(name)
+    has_mass = (bodies.mass[:, b] > 0.0).all()
+    far = np.linalg.norm(bodies.q[:, b, :3], axis=-1).max()
+    return bool(has_mass and (np.linalg.norm(bodies.com[:, b], axis=-1) <= _CENTRED * far).all())

@@ -15,7 +15,7 @@ from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.selection import walk
 from simcli.model.joints.topology import depth_first
 from simcli.model.joints.tree_kinematics import body_poses
-from simcli.model.tables.joint_tables import Links
+from simcli.model.tables.joint_tables import Dofs, Joints, Links
 from simcli.model.tables.model import Array, JointKind, Model
 
 _TABLES = ("bodies", "joints", "dofs")
@@ -65,7 +65,7 @@ def relinked(model: Model, before: Model) -> Model:
     Returns:
         The tables; the authored poses are new in the trees where an anchor or an axis is.
     """
-    joints = joint_inputs(model)
+    joints = joint_inputs(model.joints, model.dofs)
     links = build_links(model.bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
     model = replace(model, links=links)
     moved = {int(links.root[k]) for k in range(model.n_links) if _differs(model, before, int(links.joint[k]))}
@@ -85,11 +85,11 @@ def _differs(model: Model, before: Model, j: int) -> bool:
     return any(np.any(new != old) for new, old in zip(*pairs, strict=True))
 
 
-def joint_inputs(model: Model) -> list[JointInput]:
+def joint_inputs(joints: Joints, dofs: Dofs) -> list[JointInput]:
     """Parts with what the links read of them."""
-    t, parts = model.joints, []
+    t, parts = joints, []
     for j, name in enumerate(t.name):
-        axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
+        axes = dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
         n_linear = int(t.dof_dim[j, 0])
         motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
         parts.append(

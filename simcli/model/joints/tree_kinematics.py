@@ -15,17 +15,17 @@ from simcli.model.tables.model import WORLD, Array, LinkKind, Model
 _IDENTITY = np.eye(3)
 
 
-def body_rotations(model: Model, body: Array) -> Array:
+def body_rotations(links: Links, body: Array) -> Array:
     """Body axes to link axes of the bodies' links, (W|1, K, 3, 3); the identity for the world."""
-    rotation = model.links.body_rotation[:, model.links.tip[body]]
+    rotation = links.body_rotation[:, links.tip[body]]
     return np.where((body >= 0)[:, None, None], rotation, _IDENTITY)
 
 
-def link_points(model: Model, body: Array, point: Array) -> Array:
+def link_points(links: Links, body: Array, point: Array) -> Array:
     """Points of bodies in the frames of their links; points of the world unchanged.
 
     Args:
-        model: the tables.
+        links: the tables.
         body: (K,).
         point: [m], (W|1, K, 3).
 
@@ -34,13 +34,13 @@ def link_points(model: Model, body: Array, point: Array) -> Array:
     """
     if not len(body):
         return point
-    offset = np.where((body >= 0)[:, None], model.links.body_offset[:, model.links.tip[body]], 0.0)
-    return offset + np.einsum("wkij,wkj->wki", body_rotations(model, body), point)
+    offset = np.where((body >= 0)[:, None], links.body_offset[:, links.tip[body]], 0.0)
+    return offset + np.einsum("wkij,wkj->wki", body_rotations(links, body), point)
 
 
-def links_of(model: Model, body: Array) -> Array:
+def links_of(links: Links, body: Array) -> Array:
     """Link that carries each body, -1 for the world."""
-    return np.where(body >= 0, model.links.tip[body], -1).astype(int)
+    return np.where(body >= 0, links.tip[body], -1).astype(int)
 
 
 def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.model.joints.mechanism import reads
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import DriveMode, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, SignalKind
 from simcli.model.tables.table_base import Array
@@ -13,27 +14,28 @@ from simcli.model.tables.table_base import Array
 CONTROL_OF = "control of "  # begins the names of the signals that are made here, which no scene can have
 
 
-def controlled_dofs(model: Model, joint: str) -> list[int]:
+def controlled_dofs(joints: Joints, dofs: Dofs, joint: str) -> list[int]:
     """Dofs of a joint that have a drive.
 
     Args:
-        model: of a scene.
+        joints: of a scene.
+        dofs: of these.
         joint: its name.
     """
-    j = model.joints.name.index(joint)
-    first, end = model.joints.qd_start[j : j + 2]
-    return [int(dof) for dof in range(first, end) if model.dofs.drive_mode[dof] != DriveMode.NONE]
+    j = joints.name.index(joint)
+    first, end = joints.qd_start[j : j + 2]
+    return [int(dof) for dof in range(first, end) if dofs.drive_mode[dof] != DriveMode.NONE]
 
 
-def target_of(model: Model, dof: int) -> Driven:
+def target_of(dofs: Dofs, dof: int) -> Driven:
     """What a drive follows: its target position or effort; in velocity mode its target velocity."""
-    return Driven.DRIVE_TARGET if reads(model.dofs.drive_mode[dof], "target") else Driven.DRIVE_TARGET_VELOCITY
+    return Driven.DRIVE_TARGET if reads(dofs.drive_mode[dof], "target") else Driven.DRIVE_TARGET_VELOCITY
 
 
 def signal_of(model: Model, dof: int) -> int | None:
     """The signal that drives the target of a drive, None if none does."""
     inputs = model.inputs
-    found = np.flatnonzero((inputs.column == target_of(model, dof)) & (inputs.item == dof))
+    found = np.flatnonzero((inputs.column == target_of(model.dofs, dof)) & (inputs.item == dof))
     return int(inputs.signal[found[0]]) if found.size else None
 
 
@@ -47,10 +49,12 @@ def with_controls(model: Model, joints: Sequence[str]) -> Model:
     Returns:
         The same motion, as the signals are the targets that were written.
     """
-    dofs = [dof for joint in joints for dof in controlled_dofs(model, joint) if signal_of(model, dof) is None]
+    dofs = [
+        dof for joint in joints for dof in controlled_dofs(model.joints, model.dofs, joint) if signal_of(model, dof) is None
+    ]
     names, columns, parameters, targets = [], [], [], {"drive_target": [], "drive_target_velocity": []}
     for dof in dofs:
-        column = target_of(model, dof)
+        column = target_of(model.dofs, dof)
         name = column.name.lower()
         value = getattr(model.dofs, name)[:, dof]
         names.append(f"{CONTROL_OF}{model.dofs.label[dof]}")

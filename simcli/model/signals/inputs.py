@@ -11,6 +11,7 @@ from simcli import rotations as rot
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.links import stack_worlds
 from simcli.model.signals.signal_values import activation_name, labels_of, signal_values, signals_of
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
 from simcli.model.tables.worlds import Worlds, constant_part
@@ -209,10 +210,10 @@ def _together(*arrays: Array) -> list[Array]:
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
 
-def balls_by_position(model: Model) -> Array:
+def balls_by_position(joints: Joints, motions: Motions) -> Array:
     """First dofs of the balls whose rotation vectors are prescribed."""
-    first = model.joints.qd_start[:-1][np.isin(model.joints.kind, BALLS)]
-    return first[model.motions.kind[first] == MotionKind.POSITION]
+    first = joints.qd_start[:-1][np.isin(joints.kind, BALLS)]
+    return first[motions.kind[first] == MotionKind.POSITION]
 
 
 def balls_of_dofs(model: Model) -> tuple[Array, Array]:
@@ -241,7 +242,7 @@ def prescribed(model: Model, t: float) -> Array:
     found[..., 0] = model.motions.value
     for n in chosen:
         found[:, inputs.item[n]] += inputs.gain[:, n, None] * signals[:, inputs.signal[n]]
-    for first in balls_by_position(model):
+    for first in balls_by_position(model.joints, model.motions):
         ball = found[:, first : first + 3]
         ball[..., 1], ball[..., 2] = rot.spin_of_vector(*np.moveaxis(ball.copy(), -1, 0))
     return found
@@ -259,12 +260,12 @@ def started(worlds: Worlds, model: Model) -> Model:
     n_worlds = max(len(motion), len(model.joint_q), len(model.joint_qd))
     q, qd = (np.broadcast_to(a, (n_worlds, a.shape[1])).copy() for a in (model.joint_q, model.joint_qd))
     q_given, qd_given = dofs.q_given.copy(), dofs.qd_given.copy()
-    balls = balls_by_position(model)
+    balls = balls_by_position(model.joints, model.motions)
     for first in balls:
         at = joints.q_start[dofs.joint[first]]
         turned = rot.quat_from_vector(motion[:, first : first + 3, 0])
         apart, _factor = rot.rotation_log(_nearer(rot.quat_multiply(turned, rot.quat_inverse(q[:, at : at + 4]))))
-        _agree(worlds, model, first, "joint_q", apart, q_given[first])
+        _agree(worlds, model.joints, model.dofs, first, "joint_q", apart, q_given[first])
         q[:, at : at + 4], q_given[first : first + 3] = turned, True
     turns = np.add.outer(balls, np.arange(3))
     for d in np.flatnonzero(kind):
@@ -272,9 +273,9 @@ def started(worlds: Worlds, model: Model) -> Model:
         rate = motion[:, d, int(kind[d] == MotionKind.POSITION)]
         if kind[d] == MotionKind.POSITION and d not in turns:
             at = joints.q_start[j] + d - joints.qd_start[j]
-            _agree(worlds, model, d, "joint_q", q[:, at] - motion[:, d, 0], q_given[d])
+            _agree(worlds, model.joints, model.dofs, d, "joint_q", q[:, at] - motion[:, d, 0], q_given[d])
             q[:, at], q_given[d] = motion[:, d, 0], True
-        _agree(worlds, model, d, "joint_qd", qd[:, d] - rate, qd_given[d])
+        _agree(worlds, model.joints, model.dofs, d, "joint_qd", qd[:, d] - rate, qd_given[d])
         qd[:, d], qd_given[d] = rate, True
     worlds.raise_faults()
     changed = replace(dofs, q_given=q_given, qd_given=qd_given)
@@ -286,9 +287,9 @@ def _nearer(quat: Array) -> Array:
     return np.where(quat[..., 3:] < 0.0, -quat, quat)
 
 
-def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bool) -> None:
+def _agree(worlds: Worlds, joints: Joints, dofs: Dofs, d: int, key: str, gap: Array, given: bool) -> None:
     if given and np.abs(gap).max() > SAME_START:
-        name = model.joints.name[model.dofs.joint[d]]
+        name = joints.name[dofs.joint[d]]
         message = f"the written {key} of joint `{name}` differs by {np.abs(gap).max():.3g} from its prescribed motion"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"
         worlds.fault("SC470", path, message, "leave it out: the joint begins where its motion does")

@@ -16,6 +16,7 @@ from simcli.errors import OutputError
 from simcli.model.joints.catalogue import CATALOGUE as JOINTS
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables.body_tables import clashing_points
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import NAMED_TABLES, JointKind, Model
 from simcli.output_channels import OUTPUT_CHANNELS, WRENCH, XYZ
 
@@ -361,12 +362,12 @@ def recordable(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     return rows
 
 
-def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:
+def coordinate_units(joints: Joints) -> dict[str, tuple[str, ...]]:
     """Units along the axes NQ (q) and NV (qd, effort), from the joint types."""
     q: list[str] = []
     qd: list[str] = []
     effort: list[str] = []
-    for kind, (linear, angular) in zip(model.joints.kind, model.joints.dof_dim, strict=True):
+    for kind, (linear, angular) in zip(joints.kind, joints.dof_dim, strict=True):
         if JOINTS[TYPE_NAME[JointKind(kind)]].has_quaternion:
             q += ["m"] * int(linear) + ["rad"] * (int(angular) - 3) + ["1"] * 4
         else:

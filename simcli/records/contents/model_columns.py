@@ -129,7 +129,7 @@ class WorldTables:
 
 def world_tables_of(model: Model, axes: Axes) -> WorldTables:
     """The tables of a model, cut to the axes that the file keeps."""
-    units = {name: _kept(values, axes, name) for name, values in coordinate_units(model).items()}
+    units = {name: _kept(values, axes, name) for name, values in coordinate_units(model.joints).items()}
     values = np.asarray(model.param_value, float).reshape(model.n_worlds, len(model.param_name))
     return WorldTables(model_arrays(model, axes), units, model.param_unit, values, np.asarray(model.world_seed, np.uint64))
 

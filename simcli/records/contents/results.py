@@ -129,7 +129,7 @@ def result_axes(model: Model) -> ResultAxes:
         **COMPONENTS,
     }
     offset = {"q_start": model.joints.q_start, "qd_start": model.joints.qd_start}
-    return ResultAxes(label, coordinate_units(model), offset, model.joints.kind)
+    return ResultAxes(label, coordinate_units(model.joints), offset, model.joints.kind)
 
 
 class ResultWriter:

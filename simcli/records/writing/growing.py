@@ -11,7 +11,8 @@ import h5py
 import numpy as np
 
 from simcli.model.snapshot import ContactRows, Event
-from simcli.model.tables.model import WORLD, Model
+from simcli.model.tables.body_tables import Shapes
+from simcli.model.tables.model import WORLD
 from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest, close_counters
 from simcli.records.contents.layout import BARE_SCALES, CODE_BYTES, TEXT_BYTES, Axes, Dataset
@@ -44,11 +45,11 @@ def contact_rows(column: str, dtype: np.dtype, contacts: ContactRows, before: in
     return np.concatenate([np.zeros(int(is_first), dtype), ends])
 
 
-def kept_shapes(model: Model, axes: Axes) -> np.ndarray | None:
+def kept_shapes(shapes: Shapes, axes: Axes) -> np.ndarray | None:
     """Shapes of the bodies that a file keeps, (S,) bool; None for all. A contact is kept if one of its shapes is."""
     if "B" not in axes.index:
         return None
-    body = np.asarray(model.shapes.body)
+    body = np.asarray(shapes.body)
     return (body != WORLD) & np.isin(body, axes.index["B"])
 
 

@@ -128,7 +128,7 @@ class OutputFile:
         growing = order.growing
         self._axes, self._grain = growing.axes, growing.grain
         self._wall, self._started = order.wall, time.monotonic() - order.wall
-        self._shapes = kept_shapes(order.model, growing.axes)
+        self._shapes = kept_shapes(order.model.shapes, growing.axes)
         self._has_contacts = any(row.path == "contacts/offset" for row in growing.rows)
         self._n_events, self._n_contacts = 0, 0
         self._path, self._draft = order.path, draft_of(order.path)

@@ -13,6 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.rows.quadratic import start_gradients
 from simcli.model.bodies.surfaces import Surfaces, crossings, surfaces
 from simcli.model.snapshot import Event, Status
+from simcli.model.tables.body_tables import Contacts
 from simcli.model.tables.model import Model
 from simcli.solvers.base.world_ends import CROWDED, LOOP_LOST, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 from simcli.solvers.output.loop_guard import is_lost
@@ -38,13 +39,13 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
     usual = o.stiffness or USUAL_FORCE / near**3
     stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
     numbers = {"near": near, "stiffness": stiffness, "give": o.creep_speed * dt}
-    return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
+    return Barrier(model, host, tables, arena, numbers, capacity_of(model.contacts, host))
 
 
-def capacity_of(model: Model, host: Surfaces) -> int:
+def capacity_of(contacts: Contacts | None, host: Surfaces) -> int:
     """Most candidates of a world."""
     features = sum(map(len, (host.vertex[0], host.edge, host.face)))
-    return max(_SPARE + PER_FEATURE * features, model.contacts.capacity)
+    return max(_SPARE + PER_FEATURE * features, contacts.capacity)
 
 
 def deviation_event(model: Model, options) -> list[Event]:

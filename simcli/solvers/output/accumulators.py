@@ -7,6 +7,7 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.signals import Signals
 from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
+from simcli.model.tables.joint_tables import Dofs
 from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches
 from simcli.solvers.output.reductions import SERIES, Sum, sums_found
@@ -71,18 +72,16 @@ def probed_by_feedback(signals: Signals, model: Model, dt: float, tables: Tables
     return Accumulators(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
-def _has_motion(probed: list[tuple[Source, int]], model: Model, tables: Tables) -> bool:
+def _has_motion(probed: list[tuple[Source, int]], dofs: Dofs, tables: Tables) -> bool:
     """Whether a motion prescribes one of the joints whose drive is probed.
 
     Args:
         probed: source and first row of what is probed.
-        model: host tables.
+        dofs: host tables.
         tables: device tables.
     """
-    moved = model.dofs.joint[tables.ever(lambda m: m.motions.kind[None] != 0)]
-    joints = [
-        first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in probed if source in DRIVEN
-    ]
+    moved = dofs.joint[tables.ever(lambda m: m.motions.kind[None] != 0)]
+    joints = [first if source == Source.DRIVE_POWER else dofs.joint[first] for source, first in probed if source in DRIVEN]
     return bool(np.isin(joints, moved).any())
 
 
@@ -183,7 +182,7 @@ class Accumulators:
         ]
         steps = {source for source, _ in probed}
         self.has["drives at steps"] = not steps.isdisjoint(DRIVEN)
-        stays = is_alone and not _has_motion(probed, model, tables)
+        stays = is_alone and not _has_motion(probed, model.dofs, tables)
         placed = PLACED | {Source.SENSOR} if self.sensors and self.sensors.are_placed else PLACED
         self.are_placed = bool(steps) and steps <= (placed | DRIVEN if stays else placed)
 

@@ -19,6 +19,7 @@ from simcli.kernels.language.values import Mat3, Sym3, Vec3
 from simcli.kernels.rays.line_of_sight import distance_along, stretch_within
 from simcli.model.bodies.colliders import colliders
 from simcli.model.measures import Sensed
+from simcli.model.tables.body_tables import Bodies, Shapes
 from simcli.model.tables.model import Array, Model, ShapeKind
 from simcli.solvers.output.contact_report import CONTACTS, ROW, SHAPE_A, SHAPE_B, add_in_lane
 from simcli.solvers.output.sensor_formulas import FORMULAS, OWN_SIDE, motion_of_frame
@@ -68,7 +69,7 @@ class SensorReadings:
         self.body, self.base = (items.ints(body) for body, _ in ends)
         self.place = [items.column(pose[..., :3], Vec3) for _, pose in ends]
         self.turn = [items.column(rot.quat_to_matrix(pose[..., 3:]), Mat3) for _, pose in ends]
-        self.com = [items.column(_com_of(model, body), Vec3) for body, _ in ends]
+        self.com = [items.column(_com_of(model.bodies, body), Vec3) for body, _ in ends]
         starts = np.where(
             [SENSOR_TYPES[name].own == "q" for name in self.types],
             model.joints.q_start[table.joint[s]],
@@ -101,9 +102,9 @@ class SensorReadings:
         return not any(SENSOR_TYPES[name].channel for name in self.types)
 
 
-def _com_of(model: Model, body: Array) -> Array:
+def _com_of(bodies: Bodies, body: Array) -> Array:
     """[m], (W|1, n, 3), centres of mass of bodies; 0 of the world."""
-    return np.where((body >= 0)[:, None], model.bodies.com[:, body], 0.0)
+    return np.where((body >= 0)[:, None], bodies.com[:, body], 0.0)
 
 
 def _packed(inertia: Array) -> Array:
@@ -149,7 +150,7 @@ class RayTargets:
         self.kind, self.body = items.ints(shapes.kind[chosen]), items.ints(shapes.body[chosen])
         pose = shapes.pose[:, chosen]
         turn = rot.quat_to_matrix(pose[..., 3:])
-        middle = [_middle_of(model, s) for s in chosen]
+        middle = [_middle_of(model.shapes, s) for s in chosen]
         self.size, self.turn = items.column(shapes.size[:, chosen], Vec3), items.column(turn, Mat3)
         place = pose[..., :3] + np.einsum("wsij,sj->wsi", turn, np.array(middle).reshape(-1, 3))
         self.place = items.column(place, Vec3)
@@ -164,11 +165,11 @@ class RayTargets:
         self.bodies = set(shapes.body[chosen][shapes.body[chosen] >= 0].tolist())
 
 
-def _middle_of(model: Model, s: int) -> np.ndarray:
+def _middle_of(shapes: Shapes, s: int) -> np.ndarray:
     """[m], (3,), where the hull of a mesh has its frame, in that of the shape; 0 of others."""
-    if model.shapes.kind[s] != ShapeKind.MESH:
+    if shapes.kind[s] != ShapeKind.MESH:
         return np.zeros(3)
-    used = model.shapes.vertices[s][np.unique(model.shapes.faces[s])]
+    used = shapes.vertices[s][np.unique(shapes.faces[s])]
     return (used.min(axis=0) + used.max(axis=0)) / 2
 
 

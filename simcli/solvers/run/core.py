@@ -20,6 +20,7 @@ from simcli.model.constraints.build import constraints_of, drives_by_law, is_smo
 from simcli.model.constraints.constraint_tables import Constraints, Laws
 from simcli.model.forms.maximal_form import directions_turn
 from simcli.model.forms.quadratic_rows import Quadratic, quadratic_of
+from simcli.model.tables.force_tables import Drags
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.solvers.base.clock import ages_of
@@ -78,9 +79,9 @@ def springs_are_rows(model: Model, options) -> bool:
     return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
 
 
-def drags_are_rows(model: Model, options) -> bool:
+def drags_are_rows(drags: Drags, options) -> bool:
     """Whether steps take drags as rows: those of trees that are implicit."""
-    return bool(model.drags.name) and options.integrator == "implicit"
+    return bool(drags.name) and options.integrator == "implicit"
 
 
 class Core:

@@ -77,7 +77,9 @@ class Stepper:
         self.phases = list(phases)
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
-        self.models = stated_alike((model, *standing), springs_are_rows(model, options), drags_are_rows(model, options))
+        self.models = stated_alike(
+            (model, *standing), springs_are_rows(model, options), drags_are_rows(model.drags, options)
+        )
         self.model = self.present = model = self.models[0]
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)

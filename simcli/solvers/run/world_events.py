@@ -18,6 +18,8 @@ from simcli.model.constraints.gimbals import turns_about_axes
 from simcli.model.phases import EARLY
 from simcli.model.signals.inputs import prescribed
 from simcli.model.snapshot import Event, Status
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import Model
 from simcli.model.tables.start_tables import Beginning
 from simcli.solvers.base.run_plan import RunPlan
@@ -47,7 +49,7 @@ def start_events(model: Model) -> list[Event]:
             int(child[one.joint]),
             one.joint,
             one.size,
-            move_text(model, one),
+            move_text(model.n_worlds, model.joints, one),
         )
         for one in model.start.moves
     ]
@@ -149,7 +151,7 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, c
     if status == Status.CROWDED:
         body, joint, value, text = _NOTHING, _NOTHING, float(cause), overflow_text(cause, room)
     elif status == Status.STOPPED:
-        body, joint = subject_of(model, plan.measures.stop)
+        body, joint = subject_of(model.bodies, model.joints, plan.measures.stop)
         value, text = float(status), f"run.stop_when was met by {plan.measures.stop}"
     else:
         joint = int(model.dofs.joint[cause])
@@ -161,15 +163,15 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, c
     return Event(step, step * plan.dt, world, RULE_CODES[status], severity, body, joint, value, text)
 
 
-def subject_of(model: Model, quantity: str) -> tuple[int, int]:
+def subject_of(bodies: Bodies, joints: Joints, quantity: str) -> tuple[int, int]:
     """Body and joint that a quantity belongs to; NOTHING where there is none."""
     group, subject, _ = split_name(quantity)
     if group == "body":
-        return model.bodies.name.index(subject), _NOTHING
+        return bodies.name.index(subject), _NOTHING
     if group != "joint":
         return _NOTHING, _NOTHING
-    joint = model.joints.name.index(subject)
-    return int(model.joints.child[joint]), joint
+    joint = joints.name.index(subject)
+    return int(joints.child[joint]), joint
 
 
 def reason(status: Status, body: str, dof: str) -> str:
