@@ -117,9 +117,9 @@ class MagnetColumns:
     def __init__(self, model: Model, tables: Tables, _forces):
         magnets, self.n = model.magnets, len(model.magnets.name)
         items = tables.arena.records(self.n)
-        self.link_a, self.link_b = (items.ints(links_of(model, body)) for body in magnets.body.T)
+        self.link_a, self.link_b = (items.ints(links_of(model.links, body)) for body in magnets.body.T)
         self.point_a, self.point_b = (
-            items.column(link_points(model, magnets.body[:, k], magnets.point[:, :, k]), Vec3) for k in range(2)
+            items.column(link_points(model.links, magnets.body[:, k], magnets.point[:, :, k]), Vec3) for k in range(2)
         )
         self.strength = items.column(magnets.strength)
 ''',
