@@ -112,15 +112,15 @@ def file_or_stdout(text: str) -> Path:
     return STDOUT if text == str(STDOUT) else file_to_write(text)
 
 
-def folder_to_write(text: str) -> Path:
+def folder_to_write(text: str, option: str = "-o") -> Path:
     """A folder that a command writes to.
 
     Raises:
         UsageError: the name is empty, or means stdout.
     """
     if text == str(STDOUT):
-        raise UsageError("-o -: this command writes a folder, not to stdout; name one")
-    return _written_at("-o", text)
+        raise UsageError(f"{option} -: this command writes a folder, not to stdout; name one")
+    return _written_at(option, text)
 
 
 def spare_runs(output: Path, runs: list[Path]) -> None:

@@ -7,59 +7,49 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, Replace, file_or_stdout, goes_to_stdout, output_option
+from simcli.cli.options import JsonFlag, Replace, file_or_stdout, folder_to_write, goes_to_stdout, output_option
 from simcli.errors import Exit, UsageError
 
 _SCENE = "scene"  # the page that is made from the schema
 _HOUSE = "house"  # the page behind which all files are listed
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
-READING_ORDER = (
-    "start",
-    "tutorial",
-    "gallery",
-    "why",
-    _SCENE,
-    "units",
-    "expressions",
-    "names",
-    "selection",
-    "frames",
-    "sensors",
-    "coordinates",
-    "joint_fields",
-    "assembly",
-    "signals",
-    "batch",
-    "choosing",
-    "generalized",
-    "maximal",
-    "natural",
-    "affine",
-    "contact",
-    "results",
-    "python",
-    "sweep",
-    "sweep-machines",
-    "search",
-    "view",
-    "render",
-    "convert",
-    "import",
-    "export",
-    "mechanics",
-    "modes",
-    "devices",
-    "speed",
-    "theory",
-    "theory-generalized",
-    "theory-maximal",
-    "theory-natural",
-    "theory-affine",
-    "theory-contact",
-    "changes",
-    _HOUSE,
-)
+GROUPS = {
+    "Begin": ("start", "tutorial", "gallery", "why"),
+    "Scenes": (
+        _SCENE,
+        "units",
+        "expressions",
+        "names",
+        "selection",
+        "frames",
+        "sensors",
+        "coordinates",
+        "joint_fields",
+        "assembly",
+        "signals",
+        "batch",
+    ),
+    "Solvers": ("choosing", "generalized", "maximal", "natural", "affine", "contact"),
+    "Results and studies": ("results", "python", "sweep", "sweep-machines", "search"),
+    "Pictures and other formats": ("view", "render", "convert", "import", "export"),
+    "Mechanics": ("mechanics", "modes"),
+    "Machines": ("devices", "speed"),
+    "Theory": (
+        "theory",
+        "theory-generalized",
+        "theory-maximal",
+        "theory-natural",
+        "theory-affine",
+        "theory-contact",
+    ),
+    "The project": ("changes", _HOUSE),
+}
+READING_ORDER = tuple(name for names in GROUPS.values() for name in names)
+
+
+def _site_folder(text: str) -> Path:
+    return folder_to_write(text, "--html")
 
 
 def docs(
@@ -69,15 +59,22 @@ def docs(
     search: Annotated[
         str | None, typer.Option("--search", metavar="WORD", help="List the lines that contain it.", show_default=False)
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="DIR", parser=_site_folder, help="Write all as a site.", show_default=False),
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
     """Show a page of the manual; without a topic, list them.
 
     Example: simcli docs joints.limit
+    Example: simcli docs --html site
     """
     from simcli.cli.rich_text import about
 
     pages = _pages()
+    if html is not None:
+        return _write_site(html, topic or search, pages, json)
     if search is not None:
         _search(search, pages if topic is None else {topic: _text_of(topic, pages)}, json)
     elif topic is None:
@@ -86,6 +83,23 @@ def docs(
         console.emit("docs", {"topic": topic, "markdown": _text_of(topic, pages)})
     else:
         _show(_text_of(topic, pages))
+    return Exit.OK
+
+
+def _write_site(folder: Path, beside: str | None, pages: dict[str, str], as_json: bool) -> int:
+    """Write the site of all pages.
+
+    Raises:
+        UsageError: a topic or a word stands beside the option.
+    """
+    from simcli.cli.scenes.site import write_site
+
+    if beside is not None:
+        raise UsageError("--html writes all pages: leave the topic and --search out")
+    n_pages = write_site(folder, {name: _text_of(name, pages) for name in pages}, GROUPS)
+    console.say(f"wrote {folder} ({n_pages} pages): open {folder / 'index.html'} in a browser")
+    if as_json:
+        console.emit("docs", {"path": folder, "pages": n_pages})
     return Exit.OK
 
 

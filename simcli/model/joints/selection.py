@@ -15,11 +15,16 @@ from simcli.spec.base.patterns import Pattern, wanted
 class BodyFlags(IntFlag, boundary=STRICT):
     """Kinds of bodies, as bits that add up.
 
+    Attributes:
+        DYNAMIC: moves by forces.
+        KINEMATIC: moves as prescribed.
+        ALL: both.
+
     Source: the body flags of the Newton engine. Deviation: no proxies, so that ALL is 3.
     """
 
-    DYNAMIC = 1  # moves by forces
-    KINEMATIC = 2  # moves as prescribed
+    DYNAMIC = 1
+    KINEMATIC = 2
     ALL = 3
 
 

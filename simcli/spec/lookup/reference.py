@@ -1,5 +1,6 @@
 """The reference of the scene file, made from the schema: every key with its meaning, unit, default and an example."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
@@ -11,6 +12,7 @@ from simcli.spec.values.spec_model import SpecModel
 
 ABOUT = "The keys of a scene file; below a key: `simcli docs joints`, `simcli docs joints.limit`."
 EXAMPLE = ". Example: "
+_STAR = re.compile(r"(`[^`]*`)|\*")
 _UNITS = (
     'Plain numbers are SI, angles in radians; any number may be a text with its unit: `"5 cm"`, `"90 deg"`, `"120 rpm"`.'
 )
@@ -138,5 +140,11 @@ def _meaning(field: Any) -> str:
     return _sentence(text, example)
 
 
+def literal_stars(text: str) -> str:
+    """A text as Markdown in which stars are stars, as in the unit N*m*s/rad; code stays as it is."""
+    return _STAR.sub(lambda found: found[1] or r"\*", text)
+
+
 def _sentence(text: str, example: str = "") -> str:
+    text = literal_stars(text)
     return f"{text}{EXAMPLE}`{example}`" if example else f"{text}."
