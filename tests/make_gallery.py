@@ -1,5 +1,6 @@
-"""Make the pictures of the gallery again: `python tests/make_gallery.py [NAME...]`, which takes some minutes."""
+"""Make the pictures and films of the gallery again: `python tests/make_gallery.py [NAME...]`, which takes some minutes."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,4 +22,7 @@ if __name__ == "__main__":
         if len(sys.argv) == 1 or entry.picture.stem in sys.argv[1:]:
             with tempfile.TemporaryDirectory() as folder:
                 write_small(made(entry, Path(folder), command), entry.picture)
-            sys.stdout.write(f"{entry.picture.name}: {entry.picture.stat().st_size / 1000:.0f} kB\n")
+                command(entry.film_command(Path(folder)))
+                shutil.copyfile(Path(folder) / entry.film.name, entry.film)
+            for file in (entry.picture, entry.film):
+                sys.stdout.write(f"{file.name}: {file.stat().st_size / 1000:.0f} kB\n")

@@ -363,7 +363,7 @@ def test_every_command_that_a_text_names_exists():
 def shown_lines():
     """Lines of the shell that begin with simcli, in README and on the pages: the place and the words."""
     house = Path(package.__file__).parent
-    for path in (house.parent / "README.md", *sorted((house / "docs").glob("*.md"))):
+    for path in (house.parent / "README.md", *sorted((house / "docs").rglob("*.md"))):
         for block in re.findall(r"```(?:bash|console)\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
             for line in re.findall(r"^(?:\$ )?simcli (.*?)(?: &)?$", block, re.MULTILINE):
                 yield f"{path.name}: {line}", shlex.split(line, comments=True)

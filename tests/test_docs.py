@@ -3,30 +3,39 @@
 The pages on units, expressions, names and coordinates: all that the code has stands there, and what they say holds.
 
 The page on selection says what happens: its scene loads, its commands run, its Python holds.
+
+The site: every page with its words, every link leads somewhere, and a browser finds words in it from the file system.
 """
 
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from support.process import simcli, told_here
+from support.pages import SitePage
+from support.process import run_here, simcli, told_here
 from support.scenes import scene
 
 import simcli as package
 from simcli.cli import console
 from simcli.cli.rich_text import CODE_INDENT, about, markdown_text
 from simcli.cli.scenes.docs import READING_ORDER
-from simcli.errors import Exit, SceneError
+from simcli.cli.scenes.site import write_site
+from simcli.cli.scenes.site_pages import RETURNED, api_places, page_file
+from simcli.errors import Exit, SceneError, SimcliError
 from simcli.model import build
 from simcli.model.joints.catalogue import CATALOGUE
+from simcli.records.drafts import PAGE_TAG
 from simcli.spec import resolve
 from simcli.spec.base import dofs
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, ON_DEMAND, SCALARS, of_group
 from simcli.spec.base.patterns import matching
-from simcli.spec.faults.codes import over
+from simcli.spec.faults.codes import codes, over
 from simcli.spec.loading import load_document
 from simcli.spec.lookup.keys import fields
 from simcli.spec.lookup.reference import overview, places_of, section
@@ -518,3 +527,151 @@ def test_the_selection_of_the_page_s_scene_is_what_it_says(folder):
         assert not [name for name in run.joints if name.endswith("_free")]
         assert abs(run.joint("row/2-0-0/shoulder").q[0] - 0.1).max() == 0
         assert abs(run.joint("row/2-0-0/elbow").q[0] - 1.0).max() == 0
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, which has taken the place of an older one."""
+    folder = tmp_path_factory.mktemp("site") / "pages"
+    folder.mkdir()
+    (folder / "index.html").write_text(f"<!doctype html><head>{PAGE_TAG}</head>")
+    (folder / "old.html").touch()
+    assert run_here("docs", "--html", folder) == Exit.OK
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shown(site):
+    """Its pages by name."""
+    return {path.stem: SitePage(path) for path in site.glob("*.html")}
+
+
+def words_of(markdown):
+    """Words that are read of a page: no languages of code, no targets of links, no numbers of lists."""
+    text = re.sub(r"^(```\w*$|\d+\. )", "", markdown, flags=re.MULTILINE)
+    return sorted(re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", text)))
+
+
+@pytest.mark.full
+def test_the_site_has_every_page_with_all_its_words(command, site, shown):
+    assert not (site / "old.html").exists()
+    assert [path.name for path in site.parent.iterdir()] == ["pages"]
+    for topic in [*PAGES, "scene"]:
+        markdown = json.loads(command("docs", topic, "--json")[1])["markdown"]
+        found = shown[page_file(topic)]
+        assert found.heading == markdown.partition("\n")[0].lstrip("# ").replace("`", "")
+        assert sorted(re.findall(r"\w+", found.text)) == words_of(markdown), topic
+
+
+@pytest.mark.full
+def test_every_link_of_the_site_leads_somewhere_in_it(site, shown):
+    n_links = 0
+    for name, found in shown.items():
+        for tag, link in found.links:
+            if re.match(r"https?://", link):
+                assert tag == "a", (name, link)  # nothing is fetched from elsewhere
+                continue
+            file, _, anchor = link.partition("#")
+            target = site / (file.partition("?")[0] or f"{name}.html")
+            assert target.is_file(), (name, link)
+            assert not anchor or anchor in shown[target.stem].ids, (name, link)
+            n_links += 1
+    assert n_links > 3000
+    linked = {link.partition("#")[0] for found in shown.values() for _, link in found.links}
+    assert {f"{name}.html" for name in shown} <= linked
+
+
+@pytest.mark.full
+def test_codes_names_keys_and_films_are_in_the_site(shown):
+    assert {code.lower() for code in codes()} <= shown["codes"].ids
+    names = {*package._LATE, "load", "open", "sweep"}
+    places = api_places()
+    assert names | RETURNED.keys() | {"SceneError"} <= places.keys()
+    for name in places:
+        page_, anchor = places[name].split(".html#")
+        assert anchor in shown[page_].ids, name
+    assert {"simcli.Simulation.step", "simcli.Trajectory.joint"} <= shown["api-simulation"].ids | shown["api-trajectory"].ids
+    assert "simcli.ArticulationView.get_dof_positions" in shown["api-articulationview"].ids  # of a class below it
+    assert not [one for found in shown.values() for one in found.ids if one.endswith((".add_note", "._run", ".bit_length"))]
+    assert ("a", "scene-joints.html") in shown["scene"].links
+    films = [link for tag, link in shown["gallery"].links if tag == "video" and link.endswith(".mp4")]
+    assert len(films) == 12
+    assert ("a", "results.html") in shown["start"].links  # "the page `results`"
+    assert ("a", "codes.html#sc317") in shown["names"].links
+
+
+@pytest.mark.full
+def test_examples_of_docstrings_are_python(shown):
+    examples = [code for name, found in shown.items() if name.startswith("api") for code in found.code]
+    examples = [code for code in examples if "simcli." in code]  # others are equations
+    assert len(examples) == 2
+    for code in examples:
+        compile(code, "example", "exec")
+        for name in re.findall(r"simcli\.(\w+)", code):
+            assert hasattr(package, name), code
+
+
+@pytest.mark.full
+def test_commands_of_the_first_page_work(command, shown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    lines = [line.split()[1:] for code in shown["index"].code for line in code.splitlines() if line.startswith("simcli")]
+    assert len(lines) == 4
+    for words in lines:
+        code, _, err = command(*words)
+        assert code == Exit.OK, (words, err)
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("query", "page", "words"),
+    [("redundant", "generalized.html", "redundant"), ("qwzyx", "", "did not match"), ("rope", "scene-forces.html", "rope")],
+)
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
+def test_a_browser_searches_the_site_as_files(site, tmp_path, query, page, words):
+    """With what stands around a word, which a page from the file system cannot fetch."""
+    options = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=5000",
+    ]
+    url = f"{(site / 'search.html').as_uri()}?q={query}"
+    done = subprocess.run([BROWSER, *options, "--dump-dom", url], capture_output=True, text=True, timeout=120)
+    results = done.stdout.split('id="search-results"')[1].split('class="sphinxsidebar"')[0]
+    assert words in re.sub(r"<.*?>", "", results)
+    assert f'href="{page}' in results if page else "<li" not in results
+    assert ('class="context"' in results) == bool(page)
+
+
+@pytest.mark.full
+def test_a_warning_of_sphinx_ends_the_site(tmp_path):
+    page_ = "# Units\n\nOn [another page](nowhere.md).\n"
+    with pytest.raises(SimcliError, match=r"nowhere\.md"):
+        write_site(tmp_path / "site", {"scene": overview(), "units": page_}, {"Scenes": ("scene", "units")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_site_takes_no_place_of_others(command, tmp_path):
+    (tmp_path / "index.html").write_text("<!doctype html><title>mine</title>")
+    for folder in (tmp_path, tmp_path / "index.html"):
+        code, _, err = command("docs", "--html", folder)
+        assert (code, "is no site of simcli" in err) == (Exit.OUTPUT, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+    for words in (["start"], ["--search", "step"]):
+        code, _, err = command("docs", *words, "--html", tmp_path / "site")
+        assert (code, "--html writes all pages" in err) == (Exit.USAGE, True)
+    code, _, err = command("docs", "--html", "-")
+    assert (code, "--html -" in err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize("name", ["sphinx", "myst_parser"])
+def test_without_the_packages_the_extra_is_named(command, tmp_path, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    code, _, err = command("docs", "--html", tmp_path / "site")
+    assert (code, "pip install 'simcli[docs]'" in err) == (Exit.USAGE, True)
+    assert list(tmp_path.iterdir()) == []

@@ -113,6 +113,8 @@ OWNERS = {  # library -> rooms that may import it
     "coacd": {"exchange"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
+    "sphinx": {"cli"},
+    "docutils": {"cli"},
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/writing/recorder_process.py", "sweeps/executors/worker.py"}

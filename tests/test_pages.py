@@ -20,6 +20,7 @@ import tomllib
 import warnings
 from importlib.resources import files
 
+import av
 import numpy as np
 import pytest
 import yaml
@@ -39,6 +40,7 @@ from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
 from simcli.kernels.rows.constrained_system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.forms.maximal_form import STABLE
 from simcli.model.forms.natural_form import THIN
+from simcli.records.drafts import bears_mark
 from simcli.solvers.base.integrators import GAMMA, RK4_WEIGHTS
 from simcli.solvers.base.world_ends import FARTHEST_TURN
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
@@ -52,7 +54,7 @@ from simcli.spec.lookup.json_schema import DRAFT
 from simcli.spec.values.units import UNITS, dimension_of, unit_fits
 
 ENTRIES = entries()
-MOST_BYTES = 60_000
+MOST_BYTES, MOST_BYTES_OF_FILM = 60_000, 130_000
 DRAWN, SMALL = "320x180", (160, 90)
 # Of 255: the committed pictures have 256 colours, and the small ones are drawn with fewer rays for the same area.
 MEAN, FEW = 3.0, 12.0
@@ -66,11 +68,12 @@ def command(words):
 def test_the_page_names_twelve_scenes_and_their_pictures():
     assert len(ENTRIES) == 12
     assert len(re.findall(r"^## ", PAGE.read_text(), re.MULTILINE)) == 12
-    assert {entry.picture for entry in ENTRIES} == set((DOCS / "gallery").iterdir())
+    assert {file for entry in ENTRIES for file in (entry.picture, entry.film)} == set((DOCS / "gallery").iterdir())
     for entry in ENTRIES:
         assert (ROOT / entry.run[1]).is_file()
         assert entry.picture.stem in entry.run[1]
-        assert entry.render[1] == f"outputs/{entry.picture.stem}.h5"
+        assert entry.render[1] == entry.play[1] == f"outputs/{entry.picture.stem}.h5"
+        assert entry.play[3] == entry.film.name
         assert entry.text.endswith(".")
 
 
@@ -84,6 +87,24 @@ def test_pictures_are_small_and_show_something(entry):
     assert 0.003 < vivid.mean() < 0.5  # bodies before a pale ground
 
 
+def pictures_of(path):
+    """The pictures of a film, (n, h, w, 3)."""
+    with av.open(str(path)) as film:
+        return np.stack([picture.to_ndarray(format="rgb24") for picture in film.decode(video=0)])
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.picture.stem)
+def test_films_are_small_and_move(entry):
+    assert entry.film.stat().st_size <= MOST_BYTES_OF_FILM
+    assert bears_mark(entry.film)
+    shown = pictures_of(entry.film)
+    n, height, width, _ = shown.shape
+    assert f"{width}x{height}" in entry.play
+    assert 4.0 <= n / int(entry.play[entry.play.index("--fps") + 1]) <= 4.1
+    moved = np.abs(np.diff(shown.astype(int), axis=0)).max(axis=(1, 2, 3))
+    assert (moved > 40).mean() > 0.5
+
+
 def check(entry, folder):
     drawn = shrunk(made(entry, folder, command, DRAWN), SMALL).astype(float)
     with Image.open(entry.picture) as image:
@@ -94,6 +115,18 @@ def check(entry, folder):
     # Another instant, or nothing but the ground, would not pass.
     mirrored = np.abs(drawn[:, ::-1] - kept).max(axis=2)
     assert np.quantile(mirrored, 0.97) > 2 * FEW or mirrored.mean() > 2 * off.mean()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", QUICK)
+def test_a_film_is_what_its_commands_draw(name, tmp_path):
+    entry = next(entry for entry in ENTRIES if entry.picture.stem == name)
+    command(entry.commands(tmp_path)[0][0])
+    command(entry.film_command(tmp_path))
+    drawn, kept = pictures_of(tmp_path / entry.film.name).astype(float), pictures_of(entry.film).astype(float)
+    off = np.abs(drawn - kept).mean(axis=(1, 2, 3))
+    assert off.max() < MEAN
+    assert np.abs(drawn[:-5] - kept[5:]).mean() > 2 * off.mean()  # another instant would not pass
 
 
 @pytest.mark.parametrize("name", QUICK)

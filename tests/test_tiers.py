@@ -102,7 +102,7 @@ CONFIG = FORMS.pop("config")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What a workflow may run beside `.ci/run`, by the first words: what builds, and what attaches that to a tag.
 BUILDS = ("python -m pip install build", "python -m build", "gh release create ")
-ACTIONS = {"actions/checkout", "actions/setup-python"}
+ACTIONS = {"actions/checkout", "actions/setup-python", "actions/upload-artifact"}
 EVENTS = True  # the key `on` of a workflow, which is a truth value in YAML 1.1
 
 
@@ -112,7 +112,7 @@ def steps(workflow, key):
 
 
 def test_workflows_start_the_one_script():
-    assert {"check", "nightly", "release"} <= WORKFLOWS.keys()
+    assert {"check", "nightly", "release", "site"} <= WORKFLOWS.keys()
     for name, workflow in WORKFLOWS.items():
         assert {"name", EVENTS, "permissions", "jobs"} <= workflow.keys()
         for job in workflow["jobs"].values():
@@ -121,13 +121,13 @@ def test_workflows_start_the_one_script():
         started = [line for line in steps(workflow, "run") if line.split()[0] == ".ci/run"]
         assert started, name
         assert [line for line in steps(workflow, "run") if line not in started and not line.startswith(BUILDS)] == []
-        assert {re.sub("@v[0-9]+$", "", one) for one in steps(workflow, "uses")} <= {
-            "actions/checkout",
-            "actions/setup-python",
-        }
+        assert {re.sub("@v[0-9]+$", "", one) for one in steps(workflow, "uses")} <= ACTIONS
     assert set(steps(WORKFLOWS["check"], "run")) == {".ci/run"}
     assert set(steps(WORKFLOWS["nightly"], "run")) == {".ci/run --all"}
     assert WORKFLOWS["release"][EVENTS] == {"push": {"tags": ["v*"]}}
+    assert set(steps(WORKFLOWS["site"], "run")) == {".ci/run --site"}
+    assert steps(WORKFLOWS["site"], "with")[-1] == {"name": "site", "path": "outputs/site"}
+    assert '--html "$top/outputs/site"' in (ROOT / ".ci" / "run").read_text()
 
 
 def test_options_of_the_script_are_its_own():
@@ -147,7 +147,8 @@ def test_workflows_take_each_python_of_the_package():
         for job in WORKFLOWS[name]["jobs"].values():
             assert job["strategy"]["matrix"]["python"] == told
         assert steps(WORKFLOWS[name], "with")[0] == {"python-version": "${{ matrix.python }}"}
-    assert steps(WORKFLOWS["release"], "with")[0]["python-version"] in told
+    for name in ("release", "site"):
+        assert steps(WORKFLOWS[name], "with")[0]["python-version"] in told
     said = (GITHUB / "CONTRIBUTING.md").read_text()
     assert [one for one in told if one not in said] == []
 

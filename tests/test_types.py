@@ -17,6 +17,7 @@ from support.process import environment
 
 import simcli
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.cli.scenes.site_pages import RETURNED
 from simcli.job import Failure
 from simcli.kernels.device.dlpack import DeviceView
 from simcli.model.snapshot import Event
@@ -116,6 +117,10 @@ def test_a_program_knows_all_types_of_the_front_door(said):
     shown, _, text = said
     assert len([line for line in shown if "Revealed type" in line]) == text.count("reveal_type(")
     assert [line for line in shown if "Any" in BARE.sub("", line) or " error: " in line] == []
+
+
+def test_the_site_explains_all_of_them():
+    assert {(kind.__name__, kind.__module__) for kind in GIVEN} <= RETURNED.items()
 
 
 def test_errors_only_fall(said):

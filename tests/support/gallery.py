@@ -1,4 +1,4 @@
-"""The gallery of the manual: its page, its commands, its pictures."""
+"""The gallery of the manual: its page, its commands, its pictures and films."""
 
 import re
 import shlex
@@ -30,7 +30,7 @@ class Entry:
         title: of the mechanism.
         text: a sentence on it.
         picture: the file in the manual.
-        run, render: words of its commands, without `simcli`.
+        run, render, play: words of its commands, without `simcli`: of the run, its picture and its film.
     """
 
     title: str
@@ -38,6 +38,12 @@ class Entry:
     picture: Path
     run: list[str]
     render: list[str]
+    play: list[str]
+
+    @property
+    def film(self):
+        """The file in the manual."""
+        return self.picture.with_suffix(".mp4")
 
     def commands(self, folder, size=None):
         """The commands as they are run for the manual or a test, with files in a folder; `size` instead of the page's."""
@@ -49,13 +55,17 @@ class Entry:
         run = [self.run[0], str(ROOT / self.run[1]), "-o", result, "-q"]
         return (run, ["render", result, "-o", picture, *options]), picture
 
+    def film_command(self, folder):
+        """The command that draws the film into a folder where the run is."""
+        return ["render", str(folder / f"{self.film.stem}.h5"), "-o", str(folder / self.film.name), *self.play[4:]]
+
 
 def entries():
     """All of the page, in order."""
     found = []
     for entry in _ENTRY.finditer(PAGE.read_text(encoding="utf-8")):
-        run, render = (shlex.split(line)[1:] for line in entry["code"].splitlines())
-        found.append(Entry(entry["title"], entry["text"], DOCS / entry["file"], run, render))
+        run, render, play = (shlex.split(line)[1:] for line in entry["code"].splitlines())
+        found.append(Entry(entry["title"], entry["text"], DOCS / entry["file"], run, render, play))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from simcli.cli import process as cli_process
 from simcli.errors import Exit
 
+LINKS = ("href", "src", "poster", "action")
 REST = "..."  # in the page: whatever follows; alone in its line, any lines
 DIGITS = 2e-2  # relative: what the page shows of a number that steps and machines may change a little
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -74,3 +76,50 @@ def run_block(block, capfd):
         said = [part for part in (out + err).splitlines() if not BESIDE.match(part)]
         assert answers(shown, said) is None, (line, answers(shown, said), out, err)
     return len(found)
+
+
+class SitePage(HTMLParser):
+    """A page of the site.
+
+    Attributes:
+        ids: anchors.
+        links: (tag, where it leads) of all that names another file or anchor.
+        heading: text of the first heading.
+        text: what is read of the page itself, words of pictures among it.
+        code: pieces of code that stand by themselves.
+    """
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.heading, self.text, self.code = set(), [], "", "", []
+        self._inside, self._depth = [], 0
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        """Note anchors and links; what stands in `main` is text."""
+        found = dict(attributes)
+        self.ids |= {found["id"]} if "id" in found else set()
+        self.links += [(tag, found[name]) for name in LINKS if found.get(name)]
+        if tag == "div":
+            self._depth += bool(self._depth) or found.get("role") == "main"
+        if self._depth and "headerlink" not in (found.get("class") or ""):
+            self.text += f" {found.get('alt') or found.get('aria-label') or ''}"
+        self.code += [""] if tag == "pre" else []
+        if tag in ("h1", "pre", "script"):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag):
+        """Leave what is inside."""
+        self._depth -= tag == "div" and self._depth > 0
+        if self._inside[-1:] == [tag]:
+            self._inside.pop()
+
+    def handle_data(self, data):
+        """Note text."""
+        if "script" in self._inside or data == "#":
+            return
+        self.text += data if self._depth else ""
+        if "h1" in self._inside and self._depth:
+            self.heading += data
+        if "pre" in self._inside:
+            self.code[-1] += data

@@ -14,7 +14,7 @@ _SCENE = "scene"  # the page that is made from the schema
 _HOUSE = "house"  # the page behind which all files are listed
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
-GROUPS = {
+PAGE_GROUPS = {
     "Begin": ("start", "tutorial", "gallery", "why"),
     "Scenes": (
         _SCENE,
@@ -45,7 +45,7 @@ GROUPS = {
     ),
     "The project": ("changes", _HOUSE),
 }
-READING_ORDER = tuple(name for names in GROUPS.values() for name in names)
+READING_ORDER = tuple(name for names in PAGE_GROUPS.values() for name in names)
 
 
 def _site_folder(text: str) -> Path:
@@ -96,7 +96,7 @@ def _write_site(folder: Path, beside: str | None, pages: dict[str, str], as_json
 
     if beside is not None:
         raise UsageError("--html writes all pages: leave the topic and --search out")
-    n_pages = write_site(folder, {name: _text_of(name, pages) for name in pages}, GROUPS)
+    n_pages = write_site(folder, {name: _text_of(name, pages) for name in pages}, PAGE_GROUPS)
     console.say(f"wrote {folder} ({n_pages} pages): open {folder / 'index.html'} in a browser")
     if as_json:
         console.emit("docs", {"path": folder, "pages": n_pages})

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from simcli.cli.scenes.site_pages import CODES, FRONT, api_places, file_of, key_places, site_pages
+from simcli.cli.scenes.site_pages import CODES, FRONT, api_places, key_places, page_file, site_pages
 from simcli.errors import OutputError, SimcliError, UsageError, install_hint
 from simcli.records.drafts import PAGE_TAG, bears_mark, draft_of
 from simcli.release import version
@@ -66,13 +66,13 @@ def write_site(folder: Path, manual: Mapping[str, str], groups: Mapping[str, Seq
         OutputError: the folder is that of something else, or cannot be written.
         SimcliError: a page is not as it should be, by a warning of Sphinx.
     """
+    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or bears_mark(folder / "index.html"))):
+        raise OutputError(f"{folder}: is no site of simcli, and is not replaced; name another folder with --html")
     try:
         import myst_parser  # noqa: F401
         import sphinx  # noqa: F401
     except ImportError as error:
         raise UsageError(install_hint("a site needs Sphinx and myst-parser", "docs")) from error
-    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or bears_mark(folder / "index.html"))):
-        raise OutputError(f"{folder}: is no site of simcli, and is not replaced; name another folder with --html")
     draft = draft_of(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ class _Links:
     """
 
     def __init__(self, topics: Iterable[str]):
-        self.topics = {topic: f"{file_of(topic)}.html" for topic in topics}
+        self.topics = {topic: f"{page_file(topic)}.html" for topic in topics}
         shown = {key: f"{page}.html" for key, page in key_places().items()} | self.topics
         self.names = api_places()
         self.places = {f"simcli docs {topic}": place for topic, place in shown.items()}
@@ -317,7 +317,7 @@ def _as_rst(app: Any, what: str, name: str, member: Any, options: Any, lines: li
         found.append(line if in_block else _LETTER.sub(r"\1\\\2", "".join(map(_marks, _IN_CODE.split(line)))))
     kind = "method" if what == "property" else what  # whose docstring would begin with a type and a colon
     sections = Config(napoleon_use_rtype=False, napoleon_custom_sections=[("Attributes", "params_style")])
-    lines[:] = GoogleDocstring(found, sections, app, kind, name, member, options).lines()
+    lines[:] = GoogleDocstring(found, sections, app, kind, name, member).lines()
 
 
 def _in_one_line(code: re.Match[str]) -> str:

@@ -23,9 +23,16 @@ RETURNED = {
     "Joint": "simcli.records.reading.named",
     "Body": "simcli.records.reading.named",
     "NamedPoint": "simcli.records.reading.named",
+    "Quantities": "simcli.records.reading.named",
     "Column": "simcli.records.reading.series",
     "Measure": "simcli.records.contents.measures",
     "ErrorEstimate": "simcli.records.contents.measures",
+    "Provenance": "simcli.records.contents.provenance",
+    "Event": "simcli.model.snapshot",
+    "Failure": "simcli.job",
+    "OpenRecording": "simcli.simulation.recording",
+    "Snapshot": "simcli.simulation.recording",
+    "DeviceView": "simcli.kernels.device.dlpack",
     "WorldTable": "simcli.analysis.worlds.world_table",
     "WorldColumn": "simcli.analysis.worlds.world_table",
     "Standing": "simcli.sweeps.sweep_options",
@@ -46,10 +53,10 @@ def api_places() -> dict[str, str]:
     places = {name: f"simcli.{name}" for name in public} | {name: f"{room}.{name}" for name, room in RETURNED.items()}
     functions = [name for name, one in public.items() if inspect.isfunction(one)]
     found = {name: f"{API if name in functions else _page_of(name)}.html#{place}" for name, place in places.items()}
-    return found | {name: f"{API}-errors.html#{_ERRORS}.{name}" for name in _errors()}
+    return found | {name: f"{_page_of('errors')}.html#{_ERRORS}.{name}" for name in _errors()}
 
 
-def file_of(topic: str) -> str:
+def page_file(topic: str) -> str:
     """The name of the file of a page of the manual, without its suffix."""
     return _TAKEN.get(topic, topic)
 
@@ -68,10 +75,11 @@ def site_pages(manual: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -
         groups: topics under their headings, in the order of reading.
     """
     keys = key_places()
-    named = "|".join(keys)
-    scene = re.sub(rf"^- `({named})`:", r"- [`\1`](scene-\1.md):", manual["scene"], flags=re.MULTILINE)
+    scene = manual["scene"]
+    for key, page in keys.items():
+        scene = scene.replace(f"\n- `{key}`:", f"\n- {_to(page, f'`{key}`')}:")
     reference = {"commands": _commands(), CODES: _codes(), **_api()}
-    pages = {file_of(topic): text for topic, text in manual.items()} | reference
+    pages = {page_file(topic): text for topic, text in manual.items()} | reference
     pages["scene"] = scene + _contents("", [f"{key} <{page}>" for key, page in keys.items()])
     pages |= {page: section(key).replace("# ", "# Keys: ", 1) for key, page in keys.items()}
     return pages | {FRONT: _front(pages, groups)}
@@ -79,16 +87,21 @@ def site_pages(manual: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -
 
 def _front(pages: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> str:
     """The first page: what simcli is, and the lists of all others."""
-    text = files("simcli").joinpath("docs", "site", "index.md").read_text(encoding="utf-8")
-    listed = {title: [file_of(name) for name in names] for title, names in groups.items()}
+    text = files("simcli").joinpath("docs", "site", f"{FRONT}.md").read_text(encoding="utf-8")
+    listed = {title: [page_file(name) for name in names] for title, names in groups.items()}
     for title, names in (listed | {"Reference": ["commands", API, CODES]}).items():
-        lines = [f"- [{_title(pages[name])}]({name}.md): {about(pages[name])}" for name in names]
+        lines = [f"- {_to(name, _title(pages[name]))}: {about(pages[name])}" for name in names]
         text += f"\n## {title}\n\n" + "\n".join(lines) + "\n" + _contents(title, names)
     return text
 
 
 def _title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
+
+
+def _to(page: str, words: str) -> str:
+    """A link to a page."""
+    return f"[{words}]({page}.md)"
 
 
 def _contents(title: str, names: Iterable[str]) -> str:
@@ -159,10 +172,10 @@ def _api() -> dict[str, str]:
     intro = "The public names of `simcli`, from their docstrings. The page `python` has programs that use them."
     parts = ["# Python", intro, "## Functions", *(_directive("autofunction", one) for one in functions), "## Classes"]
     parts += [_lines(classes), "## What these return", _lines(others)]
-    parts.append(f"What they raise: [errors]({API}-errors.md).")
+    parts.append(f"What they raise: {_to(_page_of('errors'), 'errors')}.")
     pages = {_page_of(one): f"# {_last(one)}\n\n{_directive('autoclass', one)}\n" for one in (*classes, *others)}
     errors = [_directive("autoexception", f"{_ERRORS}.{name}") for name in _errors()]
-    pages[f"{API}-errors"] = "\n\n".join(["# Errors", "Exit codes are on the page `results`.", *errors]) + "\n"
+    pages[_page_of("errors")] = "\n\n".join(["# Errors", "Exit codes are on the page `results`.", *errors]) + "\n"
     return {API: "\n\n".join(parts) + _contents("", pages), **pages}
 
 
@@ -178,7 +191,7 @@ def _lines(places: Sequence[str]) -> str:
     """Names with the first lines of what they say of themselves."""
     found = {place: getattr(import_module(place.rpartition(".")[0]), _last(place)) for place in places}
     return "\n".join(
-        f"- [`{_last(place)}`]({_page_of(place)}.md): {(inspect.getdoc(one) or '').partition(chr(10))[0]}"
+        f"- {_to(_page_of(place), f'`{_last(place)}`')}: {(inspect.getdoc(one) or '').partition(chr(10))[0]}"
         for place, one in found.items()
     )
 
