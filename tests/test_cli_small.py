@@ -450,6 +450,17 @@ def test_what_is_built_works_in_an_empty_environment(built, kind, tmp_path):
 
 
 @pytest.mark.full
+def test_a_wheel_has_what_the_site_is_made_of(built):
+    docs = Path(package.__file__).parent / "docs"
+    needed = {
+        path.relative_to(docs.parents[1]).as_posix() for folder in ("gallery", "site") for path in (docs / folder).iterdir()
+    }
+    assert len(needed) > 28
+    with zipfile.ZipFile(built["wheel"]) as file:
+        assert needed - set(file.namelist()) == set()
+
+
+@pytest.mark.full
 def test_tests_run_from_an_sdist(built, tmp_path):
     with tarfile.open(built["sdist"]) as file:
         file.extractall(tmp_path, filter="data")

@@ -646,6 +646,7 @@ def test_a_browser_searches_the_site_as_files(site, tmp_path, query, page, words
     assert words in re.sub(r"<.*?>", "", results)
     assert f'href="{page}' in results if page else "<li" not in results
     assert ('class="context"' in results) == bool(page)
+    assert "ValueErrorValueError" not in (site / "_static" / "texts.js").read_text()  # the names of a link
 
 
 @pytest.mark.full

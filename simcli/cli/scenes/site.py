@@ -147,7 +147,11 @@ def _mark(app: Any, name: str, template: str, context: dict[str, Any], tree: Any
 def _texts(tree: Any) -> list[tuple[str, str]]:
     """The texts of the sections of a page, with their anchors: what a search shows around a word."""
     from docutils import nodes
+    from sphinx.addnodes import pending_xref_condition
 
+    for one in list(tree.findall(pending_xref_condition)):  # a type has two names until its link is found
+        if one["condition"] == "*":
+            one.parent.remove(one)
     found = []
     for section in tree.findall(nodes.section):
         own = [child.astext() for child in section.children if not isinstance(child, nodes.section | nodes.title)]
@@ -315,8 +319,8 @@ def _as_rst(app: Any, what: str, name: str, member: Any, options: Any, lines: li
             found += ["::", ""]
             in_block = True
         found.append(line if in_block else _LETTER.sub(r"\1\\\2", "".join(map(_marks, _IN_CODE.split(line)))))
-    kind = "method" if what == "property" else what  # whose docstring would begin with a type and a colon
-    sections = Config(napoleon_use_rtype=False, napoleon_custom_sections=[("Attributes", "params_style")])
+    kind: Any = "method" if what == "property" else what  # whose docstring would begin with a type and a colon
+    sections: Any = Config(napoleon_use_rtype=False, napoleon_custom_sections=[("Attributes", "params_style")])
     lines[:] = GoogleDocstring(found, sections, app, kind, name, member).lines()
 
 
