@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.cli.scenes.site_pages import CODES, FRONT, api_places, key_places, page_file, site_pages
-from simcli.errors import OutputError, SimcliError, UsageError, install_hint
+from simcli.errors import OutputError, SimcliError, from_extra
 from simcli.records.drafts import PAGE_TAG, bears_mark, draft_of
 from simcli.release import version
 from simcli.spec.faults.codes import codes
@@ -68,11 +68,9 @@ def write_site(folder: Path, manual: Mapping[str, str], groups: Mapping[str, Seq
     """
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or bears_mark(folder / "index.html"))):
         raise OutputError(f"{folder}: is no site of simcli, and is not replaced; name another folder with --html")
-    try:
+    with from_extra("a site needs Sphinx and myst-parser", "docs"):
         import myst_parser  # noqa: F401
         import sphinx  # noqa: F401
-    except ImportError as error:
-        raise UsageError(install_hint("a site needs Sphinx and myst-parser", "docs")) from error
     draft = draft_of(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
