@@ -18,10 +18,11 @@ gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 from support import touched  # noqa: E402
+from support.engine_cases import ENGINE_CASES, ENGINE_FILES  # noqa: E402
 from support.full_cases import FULL_CASES  # noqa: E402
 from support.machine import workers_that_fit  # noqa: E402
 from support.slow_cases import SLOW_CASES  # noqa: E402
-from support.tiers import DEFAULT, mark_listed, tier_of  # noqa: E402
+from support.tiers import DEFAULT, ENGINE, mark_for_engines, mark_listed, tier_of  # noqa: E402
 
 # Files that take longest in the default tier (costs.py) go first, so that no process is left with one at the end.
 LONGEST = (
@@ -66,6 +67,7 @@ def pytest_collection_modifyitems(config, items):
     rank = {name: k for k, name in enumerate(LONGEST)} if UNTIL is None else begun_elsewhere(items)
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
     mark_listed(items, {"slow": SLOW_CASES, "full": FULL_CASES})
+    mark_for_engines(items, ENGINE_FILES, ENGINE_CASES)
     config.stash[COLLECTED] = {item.nodeid: tier_of(item) for item in items}
 
 
@@ -108,17 +110,22 @@ def pytest_sessionfinish(session):
     if hasattr(config, "workeroutput"):
         config.workeroutput[TOUCHED] = sorted(touched.notes)
     elif is_whole(config) and not session.shouldstop and not session.shouldfail:
+        name, wanted = WHOLE[config.option.markexpr]
         seen = config.stash.get(NOTES, set()) | touched.notes
-        if missing := touched.missing(seen):
-            report_error(config, "tests of the default tier have not touched: " + "; ".join(missing))
+        if missing := touched.missing(seen, wanted()):
+            report_error(config, f"tests of {name} have not touched: " + "; ".join(missing))
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+# What runs must touch that take all tests that `-m` says.
+WHOLE = {DEFAULT: ("the default tier", touched.wanted), ENGINE: ("the mark engine", touched.wanted_of_kernels)}
+
+
 def is_whole(config) -> bool:
-    """Whether a run takes the whole default tier."""
+    """Whether a run takes all tests of the default tier, or all of the mark `engine`."""
     asked = config.option
     is_cut = asked.keyword or asked.deselect or asked.ignore or asked.collectonly or getattr(asked, "lf", False)
-    return config.args_source == config.ArgsSource.TESTPATHS and asked.markexpr == DEFAULT and not is_cut
+    return config.args_source == config.ArgsSource.TESTPATHS and asked.markexpr in WHOLE and not is_cut
 
 
 def report_error(config, words) -> None:
@@ -172,10 +179,10 @@ def no_machine_code():
 @pytest.fixture(autouse=True, scope="session")
 def traces_of_this_process():
     """Kernels are traced in this process: tests put other code in place of ours, of which no digest of files knows."""
-    from simcli.kernels.language import stubs
+    from simcli.kernels.language import traces
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stubs, "STUB_ARCHS", ())
+        patch.setattr(traces, "STUB_ARCHS", ())
         yield
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,10 +23,12 @@ from support.sweep_cluster import child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
 import simcli as package
+from simcli import engines
 from simcli.cli import process as cli_process
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.cli.sweeps.sweep_status import failure_lines, progress_line, summary_text
-from simcli.errors import Exit
+from simcli.engines import KERNEL_ENGINES, SUPPORT, engine_of_process
+from simcli.errors import Exit, UsageError
 from simcli.sweeps.records.state import LedgerReader
 from simcli.sweeps.sweep_options import Summary, SweepProgress
 
@@ -308,6 +311,8 @@ def test_doctor_runs_a_scene(command):
     lines = {line["name"]: line for line in document["lines"]}
     assert lines["self-run"]["state"] == "ok"
     assert lines["device cpu"]["state"] == "ok"
+    assert (lines["engine"]["state"], lines["engine"]["text"].split()[0]) == ("ok", engine_of_process().title)
+    assert sum(line["name"] == "system" for line in document["lines"]) == len(SUPPORT)
 
 
 def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatch):
@@ -324,6 +329,76 @@ def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatc
         pipeline.claim_space(job)
 
 
+@pytest.mark.parametrize(
+    ("name", "there", "said"),
+    [
+        ("tachi", "taichi quadrants", "SIMCLI_ENGINE=tachi: no such engine; choose taichi or quadrants"),
+        ("quadrants", "taichi", "quadrants is not installed for this Python; .*pip install quadrants=="),
+        ("", "", "neither taichi nor quadrants is installed for this Python .*pip install taichi=="),
+    ],
+)
+def test_an_engine_that_cannot_be_had_is_refused_with_what_to_do(monkeypatch, name, there, said):
+    monkeypatch.setenv(engines.ENGINE_VARIABLE, name)
+    monkeypatch.setattr(engines, "find_spec", lambda package: package in there.split())
+    with pytest.raises(UsageError, match=said):
+        engine_of_process.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "found"),
+    [("quadrants", "taichi quadrants", "quadrants"), ("", "quadrants", "quadrants"), ("", "taichi quadrants", "taichi")],
+)
+def test_the_engine_is_the_one_that_is_named_or_the_first_that_is_there(monkeypatch, name, there, found):
+    monkeypatch.setenv(engines.ENGINE_VARIABLE, name)
+    monkeypatch.setattr(engines, "find_spec", lambda package: package in there.split())
+    assert engine_of_process.__wrapped__().package == found
+
+
+def test_windows_is_refused_by_name(scene, monkeypatch, capfd):
+    """In the first line; what needs no engine works. What a recorder is told is read without MAP_SHARED."""
+    with monkeypatch.context() as patch:
+        patch.setattr(engines.sys, "platform", "win32")
+        code, _, said = told_here(capfd, "run", scene, "-o", scene.with_name("no.h5"))
+        assert (code, said.splitlines()[0].partition(",")[0]) == (
+            Exit.DEVICE,
+            "error: simcli runs scenes on Linux and macOS",
+        )
+        assert told_here(capfd, "check", scene)[0] == Exit.OK
+    code = "import mmap\ndel mmap.MAP_SHARED, mmap.MAP_PRIVATE\nimport simcli.records.writing.messages, simcli.pipeline"
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True, timeout=GRACE)
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "simcli/docs/devices.md"])
+def test_pages_have_the_table_of_systems(page):
+    how = {True: "tested", False: "only read"}
+    titles = {name: each.title for name, each in KERNEL_ENGINES.items()}
+    rows = [f"| {one.system} | {one.pythons} | {titles[one.package]} | {how[one.is_tested]} |" for one in SUPPORT]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert "\n".join(["| system | Python | engine | |", "|---|---|---|---|", *rows, ""]) in text
+
+
+def test_an_installation_brings_the_engine_of_the_table():
+    """One on each system that is supported, and none on Windows."""
+    requirements = pytest.importorskip("packaging.requirements")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [one for one in map(requirements.Requirement, project["dependencies"]) if one.name in KERNEL_ENGINES]
+    machines = {"Linux": "linux", "macOS": "darwin", "x86-64": "x86_64"}
+
+    def brought(platform, machine, minor):
+        where = {"sys_platform": platform, "platform_machine": machine, "python_version": f"3.{minor}"}
+        return [one.name for one in wanted if one.marker.evaluate(where)]
+
+    for one in SUPPORT:
+        platform, machine = (machines.get(word, word) for word in one.system.split())
+        first, _, last = one.pythons.partition(" to ")
+        for minor in range(int(first[2:]), int((last or first)[2:]) + 1):
+            assert brought(platform, machine, minor) == [one.package], (one, minor)
+    assert [brought("win32", "AMD64", minor) for minor in range(11, 15)] == [[]] * 4
+
+
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 @pytest.mark.parametrize("limit_kb", [200_000, 400_000])  # its library is not read; it is, and does not start
 def test_a_memory_limit_that_taichi_cannot_live_with_is_named(scene, tmp_path, limit_kb):
@@ -332,7 +407,7 @@ def test_a_memory_limit_that_taichi_cannot_live_with_is_named(scene, tmp_path, l
         ["bash", "-c", words], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=GRACE
     )
     assert done.returncode == Exit.DEVICE, done.stderr
-    assert "SC715: Taichi does not start within the memory limit of this process" in done.stderr
+    assert f"SC715: {engine_of_process().title} does not start within the memory limit of this process" in done.stderr
     assert not (tmp_path / "a.h5").exists()
 
 

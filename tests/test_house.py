@@ -34,7 +34,7 @@ from support.slow_cases import SLOW_CASES
 import simcli
 import simcli.kernels
 import simcli.solvers
-from simcli.kernels.language import source_text, ti
+from simcli.kernels.language import internals, ti
 from simcli.kernels.language.internals import kernel_impl
 from simcli.model.tables import model
 from simcli.model.tables.table_base import Table
@@ -47,6 +47,7 @@ FLOORS = {
     "errors": 0,
     "arguments": 2,
     "cores": 0,
+    "engines": 1,
     "release": 0,
     "rotations": 0,
     "joint_types": 0,
@@ -179,6 +180,7 @@ PARALLEL = {
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 INTERNALS = HOUSE / "kernels" / "language" / "internals.py"
+OF_ENGINES = [INTERNALS.with_name("engine_taichi.py"), INTERNALS.with_name("engine_quadrants.py")]
 BELOW = {"ti.lang", "ti._lib", "ti._kernels", "ti._snode", "ti._ti_core"}  # Taichi's public interface
 
 
@@ -364,23 +366,28 @@ def test_libraries_stay_with_their_owners():
     assert offences(strangers) == []
 
 
-def test_taichi_is_named_in_one_line():
-    """So a fork of it is tried by changing that line; no string of code that a test runs names it either."""
-    sources = [*FILES, *Path(__file__).parent.rglob("*.py")]
-    named = [path for path in sources for _ in re.findall(r"\b(?:from|import) taichi\b", text_of(path))]
-    constants = [
+def test_packages_of_engines_are_named_in_one_place():
+    """Whoever else asked for one by name would do without it where the other one runs, and say nothing."""
+    sources = {*FILES, *Path(__file__).parent.rglob("*.py")} - set(OF_ENGINES)
+    imported = [path for path in sources if re.search(r"\b(?:from|import) (?:taichi|quadrants)\b", text_of(path))]
+    texts = [
         path
-        for path in FILES
-        if path.is_relative_to(HOUSE / "kernels")
+        for path in {*FILES} - {HOUSE / "engines.py", *OF_ENGINES}
         for node in nodes_of(path)
-        if isinstance(node, ast.Constant) and re.match(r"taichi\b", str(node.value))
+        if isinstance(node, ast.Constant) and re.search(r"\b(?:taichi|quadrants)\b", str(node.value))
     ]
-    assert (named, constants) == ([], [INTERNALS])
+    assert (imported, texts) == ([], [])
+
+
+def test_engines_have_the_same_names():
+    """What one file says of its engine, the other one says, too."""
+    names = [public_names(path) for path in OF_ENGINES]
+    assert names[0] == names[1]
 
 
 def test_what_is_below_taichis_public_interface_is_taken_from_one_file():
     def taken(path):
-        if path != INTERNALS:
+        if path not in (INTERNALS, *OF_ENGINES):
             yield from sorted({ast.unparse(node) for node in nodes_of(path) if isinstance(node, ast.Attribute)} & BELOW)
         if INTERNALS.parent not in path.parents:
             yield from ("internals" for module, _ in imports_of(path) if module == "simcli.kernels.language.internals")
@@ -472,7 +479,8 @@ def public_names(path: Path) -> set[str]:
 
 def test_a_public_name_means_one_thing():
     """What only its own module uses has an underscore; what two modules have is parallel on purpose, or renamed."""
-    count = Counter(name for path in FILES if path.name != "__init__.py" for name in public_names(path))
+    files = [path for path in FILES if path.name != "__init__.py" and path != OF_ENGINES[1]]  # engines are parallel
+    count = Counter(name for path in files for name in public_names(path))
     doubles = {name for name, n in count.items() if n > 1}
     assert doubles - PARALLEL == set()
     assert PARALLEL - doubles == set(), "these have become one: take them off the list"
@@ -714,6 +722,8 @@ def device_functions():
     """Every function of kernels and solvers that Taichi compiles: (Python's function, whether it stands in a class)."""
     for room in (simcli.kernels, simcli.solvers):
         for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            if module.name.rpartition(".")[2].startswith("engine_"):  # of which one alone is there
+                continue
             names = vars(import_module(module.name))
             for owner in [names, *(vars(value) for value in names.values() if inspect.isclass(value))]:
                 for value in owner.values():
@@ -731,7 +741,7 @@ def test_texts_of_all_device_functions_are_those_of_the_file():
     found = dict(device_functions())
     assert len(found) > 300
     for function, in_class in found.items():
-        lines, first = source_text.source_lines(function)
+        lines, first = internals.source_lines(function)
         expected, line = inspect.getsourcelines(function)
         assert (meaning(lines), first) == (meaning(expected), line), function
         assert in_class == ("." in function.__qualname__.rpartition("<locals>.")[2]), function
@@ -766,7 +776,7 @@ def ends_with_pass(x):
 
 
 def test_what_leaves_no_code_is_part_of_the_text():
-    lines, _ = source_text.source_lines(ends_with_pass)
+    lines, _ = internals.source_lines(ends_with_pass)
     assert meaning(lines) == meaning(inspect.getsourcelines(ends_with_pass)[0])
 
 

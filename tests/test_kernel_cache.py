@@ -13,9 +13,11 @@ from support.process import environment, python, simcli_apart
 from support.scenes import FALL
 from support.three_kernels import use
 
+from simcli.engines import engine_of_process
 from simcli.errors import Exit, SimcliWarning
 from simcli.kernels.language import kernel_cache, kernel_session, ti
 from simcli.kernels.language.backend import kernels_noted
+from simcli.kernels.language.internals import PACKAGE, engine
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -57,15 +59,15 @@ def test_kernels_are_kept_by_version_and_processor(cache):
     assert len(kept) == 3
     (kind,) = {path.parent for path in kept}
     of_package, of_taichi, of_processor = kind.name.split("_", 2)
-    assert (of_package, of_taichi) == (f"simcli-{package.__version__}", "taichi-1.7.4")
+    assert (of_package, of_taichi) == (f"simcli-{package.__version__}", f"{PACKAGE}-{engine_of_process().version}")
     assert of_processor.startswith(kernel_cache.processor() + "_")
-    assert ti.__version__ == (1, 7, 4)
+    assert ti.__version__ == {"taichi": (1, 7, 4), "quadrants": (1, 4, 0)}[PACKAGE]
     assert take() == (0, 3)
     kind.rename(kind.with_name(kind.name + "9"))  # another processor's
     assert take() == (3, 0)
     assert take() == (0, 3)
     (links,) = Path(os.environ["TMPDIR"]).iterdir()
-    assert {path.name for path in links.iterdir()} == {"in-use", *(path.name for path in kept)}
+    assert {path.name for path in links.rglob("*") if not path.is_dir()} == {"in-use", *(path.name for path in kept)}
 
 
 def test_kernels_serve_any_number_of_threads(cache):
@@ -96,11 +98,11 @@ def test_a_damaged_kernel_is_mended_and_a_lost_one_comes_back(cache):
 
 
 def test_taichis_variable_names_the_folder_where_ours_does_not(cache, monkeypatch, tmp_path):
-    monkeypatch.setenv(kernel_cache.TAICHI_VARIABLE, str(tmp_path / "taichis"))
+    monkeypatch.setenv(kernel_cache.ENGINES_VARIABLE, str(tmp_path / "taichis"))
     assert kernel_cache.named_folder() == cache
     monkeypatch.delenv(kernel_cache.VARIABLE)
     assert kernel_cache.folders() == [tmp_path / "taichis", tmp_path / "own" / "simcli" / "kernels"]
-    monkeypatch.delenv(kernel_cache.TAICHI_VARIABLE)
+    monkeypatch.delenv(kernel_cache.ENGINES_VARIABLE)
     assert kernel_cache.folders() == [tmp_path / "own" / "simcli" / "kernels"]
 
 
@@ -171,7 +173,7 @@ KILLED = """
 import os, pathlib, signal
 write = pathlib.Path.write_bytes
 def die(path, data):
-    if ".tic" in path.name:
+    if ".tic" in path.name or ".qdc" in path.name:
         write(path, data[:1000])
         os.kill(os.getpid(), signal.SIGKILL)
     return write(path, data)
@@ -184,9 +186,9 @@ def test_a_process_that_is_killed_while_it_writes_leaves_nothing_that_is_read(ca
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == -signal.SIGKILL
     (part,) = files(cache)
     (links,) = Path(os.environ["TMPDIR"]).iterdir()
-    half = next(links.glob("*.tic"))  # of a kernel that Taichi has written, as if it had been killed there
+    half = next(links.rglob(f"*{kernel_cache.SUFFIX}"))  # that Taichi has written, as if it had been killed there
     half.write_bytes(half.read_bytes()[:1000])
-    (links / "ticache.lock").touch()
+    (half.parent / engine.KERNEL_LIST).with_suffix(".lock").touch()
     assert take() == (3, 0)
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == [links]
     assert part.exists()  # it might be somebody's who is writing
@@ -243,7 +245,7 @@ def test_systems_without_locks_or_links_keep_kernels(cache, monkeypatch, lacks):
 
 def test_kernels_that_were_used_longest_ago_go_first(cache, monkeypatch):
     assert [take(n)[0] for n in (1, 2, 3)] == [3, 3, 3]
-    old = cache / "simcli-0.0.1_taichi-1.7.4_x86_64-v3" / "T0.tic"  # another version's
+    old = cache / "simcli-0.0.1_taichi-1.7.4_x86_64-v3" / f"T0{kernel_cache.SUFFIX}"  # another version's
     old.parent.mkdir()
     old.write_bytes(bytes(1000))
     for path in files(cache):

@@ -8,10 +8,11 @@ from support.scenes import FALL
 from test_kernel_cache import cache  # noqa: F401
 from test_stubs import TAKEN, TRACED, facts, first, kept, one_device, run, stubs_here  # noqa: F401
 
-from simcli.kernels.language import machine_code
+from simcli.kernels.language import kernel_cache, machine_code
+from simcli.kernels.language.internals import engine
 from simcli.kernels.language.machine_code import CODE_SUFFIX, LIGHT_SUFFIX, REFUSED_SUFFIX
 
-pytestmark = pytest.mark.skipif(machine_code.code_tools() is None, reason="no llc, or no ld")
+pytestmark = pytest.mark.skipif(machine_code.code_tools(engine.FILE_MARK) is None, reason="no llc, or no ld")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,7 @@ def coded(first, cache, tmp_path, wanted):  # noqa: F811
 def test_a_kernel_is_compiled_once_for_a_processor(coded, cache, tmp_path, wanted):  # noqa: F811
     """Its bytes are the same, also of other numbers, and nothing is made twice."""
     digest, light, code = coded
-    (kernel,) = cache.rglob("*.tic")
+    (kernel,) = cache.rglob(f"*{kernel_cache.SUFFIX}")
     assert light.stat().st_size < kernel.stat().st_size / 5
     assert light.name.startswith(machine_code.processor_key())
     taken, again = run(tmp_path)
@@ -117,7 +118,7 @@ def test_a_kernel_that_the_tools_refuse_is_not_tried_again(first, cache, tmp_pat
 def test_code_that_depends_on_its_place_is_refused(tmp_path, monkeypatch):
     """The linker would mend its text whenever it is loaded."""
     text = "define void @f(i64** %x) {\n  store i64* @g, i64** %x\n  ret void\n}\n@g = internal global i64 1\n"
-    assert machine_code.compiled_code(text, tmp_path)
+    assert machine_code.compiled_code(text, tmp_path, engine.FILE_MARK)
     run_tool = subprocess.run
 
     def without_pic(words, **more):
@@ -126,7 +127,7 @@ def test_code_that_depends_on_its_place_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(machine_code.subprocess, "run", without_pic)
     with pytest.raises(subprocess.CalledProcessError):
-        machine_code.compiled_code(text, tmp_path)
+        machine_code.compiled_code(text, tmp_path, engine.FILE_MARK)
 
 
 TEXT = """%T = type { i32 }
@@ -177,7 +178,7 @@ def test_a_process_that_nobody_waits_for_makes_it(first, cache, tmp_path, monkey
     """It holds a lock meanwhile, so that there is one; it needs no environment, and no folder to work in."""
     monkeypatch.undo()
     monkeypatch.setenv(machine_code.CODE_SWITCH, "1")
-    (kernel,) = cache.rglob("*.tic")
+    (kernel,) = cache.rglob(f"*{kernel_cache.SUFFIX}")
     machine_code.make_code_later(kernel.parent, {"T" + "1" * 64: str(kernel)})
     end = time.monotonic() + 120.0
     while not list(kernel.parent.glob(f"*{LIGHT_SUFFIX}")) and time.monotonic() < end:

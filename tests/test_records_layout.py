@@ -15,6 +15,7 @@ import pytest
 from support.recorder_here import RecorderHere
 from support.tiny_model import datasets, frames, tiny_model
 
+from simcli.engines import engine_of_process
 from simcli.errors import Exit, FileError, OutputError, SceneError
 from simcli.model import build
 from simcli.model.tables.model import TABLES, Model, declared_columns
@@ -103,7 +104,9 @@ def test_every_specified_dataset_is_there(recorded, group):
 def test_root_and_provenance_attributes(recorded):
     assert recorded.attrs["simcli_format"].tolist() == [1, 0]
     assert {"uuid", "title", "conventions"} <= set(recorded.attrs)
-    versions = {f"version_{name}" for name in ("simcli", "python", "taichi", "numpy", "h5py", "hdf5", "os")}
+    versions = {
+        f"version_{name}" for name in ("simcli", "python", engine_of_process().package, "numpy", "h5py", "hdf5", "os")
+    }
     facts = {"device", "precision", "seed", "deterministic", "created_utc", "scene_resolved_sha256"}
     assert versions | facts <= set(recorded["provenance"].attrs)
 

@@ -157,7 +157,7 @@ def test_as_many_threads_step_as_were_asked_for(scene, tmp_path, kernels, rows_o
 def test_cold_and_warm_cache_give_the_same_bytes(rows_of, kernels):
     def compiled():
         files = Path(*kernels.values()).rglob("*")
-        return {path.name for path in files if path.suffix in (".tic", ".ll", ".bc", ".so")}
+        return {path.name for path in files if path.suffix in (".tic", ".qdc", ".ll", ".bc", ".so")}
 
     cold, cold_digest = rows_of(FEW[2])
     before = compiled()

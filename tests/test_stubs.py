@@ -13,7 +13,7 @@ from test_kernel_cache import cache, files  # noqa: F401
 import simcli as package
 from simcli import pipeline
 from simcli.kernels.device.runtime import stop_device
-from simcli.kernels.language import kernel_cache, stubs, traces
+from simcli.kernels.language import kernel_cache, traces
 from simcli.kernels.language.backend import Origin, kernels_noted
 
 
@@ -27,7 +27,7 @@ def one_device():
 @pytest.fixture(autouse=True)
 def stubs_here(monkeypatch):
     """In place of that of conftest.py: this process may take what others have traced."""
-    monkeypatch.setattr(stubs, "STUB_ARCHS", ("x64", "arm64"))
+    monkeypatch.setattr(traces, "STUB_ARCHS", ("x64", "arm64"))
 
 
 def run(folder, text=FALL, *sets):
@@ -47,7 +47,7 @@ def kept(tmp_path_factory):
     """A folder of kernels in which a run has kept those that it compiled, and the digest of its file."""
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stubs, "STUB_ARCHS", ("x64", "arm64"))
+        patch.setattr(traces, "STUB_ARCHS", ("x64", "arm64"))
         for name in (kernel_cache.VARIABLE, "XDG_CACHE_HOME"):
             patch.setenv(name, str(folder / name))
         taken, digest = run(folder)
@@ -76,7 +76,7 @@ def test_what_another_process_has_traced_is_not_traced(first, cache, tmp_path): 
     taken, digest = run(tmp_path)
     assert facts(taken) == TAKEN
     assert digest == first
-    (kernel,), (note,) = cache.rglob("*.tic"), cache.rglob("*.stub")
+    (kernel,), (note,) = cache.rglob(f"*{kernel_cache.SUFFIX}"), cache.rglob("*.stub")
     assert note.stem.split("-")[2] == kernel.stem == taken[0].key
     done = simcli_apart("precompile", "scene.yaml", "--json", cwd=tmp_path, PYTHONHASHSEED="7")
     found = json.loads(done.stdout)["scenes"][0]["kernels"]
@@ -99,8 +99,8 @@ def test_values_need_no_other_stub_and_structures_do(sets, expected, first, tmp_
 
 def another_key(text):
     """A whole note with the key of another stub."""
-    note = stubs.StubNote.of_text(text)
-    return stubs.StubNote("T" + "0" * 64, note.kernel, note.entries).text()
+    note = traces.StubNote.of_text(text)
+    return traces.StubNote("T" + "0" * 64, note.kernel, note.entries).text()
 
 
 HARMS = [
@@ -125,7 +125,7 @@ def test_a_note_that_is_damaged_or_of_another_stub_is_not_used(harm, first, cach
 @pytest.mark.parametrize("harm", ["damaged", "cut", "gone"])
 def test_a_stub_without_its_kernel_is_never_run(harm, first, cache, tmp_path):  # noqa: F811
     """Taichi would compile it: it does nothing. It is not kept either."""
-    (kernel,) = cache.rglob("*.tic")
+    (kernel,) = cache.rglob(f"*{kernel_cache.SUFFIX}")
     data = kernel.read_bytes()
     if harm == "gone":
         kernel.unlink()
@@ -134,13 +134,13 @@ def test_a_stub_without_its_kernel_is_never_run(harm, first, cache, tmp_path):  
     taken, digest = run(tmp_path)
     assert facts(taken) == COMPILED
     assert digest == first
-    assert list(cache.rglob("*.tic")) == [kernel]
+    assert list(cache.rglob(f"*{kernel_cache.SUFFIX}")) == [kernel]
     taken, digest = run(tmp_path)
     assert (facts(taken), digest) == (TAKEN, first)
 
 
 def test_other_code_is_traced(first, tmp_path, monkeypatch):
-    monkeypatch.setattr(stubs, "traced_digest", lambda: "other")
+    monkeypatch.setattr(traces, "traced_digest", lambda: "other")
     taken, digest = run(tmp_path)
     assert facts(taken) == TRACED
     assert digest == first
@@ -158,11 +158,11 @@ def test_foreign_functions_have_no_digest(first):
     from simcli.model.snapshot import Status
 
     start_device("cpu", threads=1)
-    assert stubs.stub_digest([Status.OK, Status, run_of := stop_device, 1, "a", (2, None)])
-    assert stubs.stub_digest([Status.OK]) != stubs.stub_digest([next(one for one in Status if one is not Status.OK)])
-    assert stubs.stub_digest([run_of, facts]) is None
-    assert stubs.stub_digest([object()]) is None
-    assert stubs.stub_digest([lambda: 1]) is None
+    assert traces.stub_digest([Status.OK, Status, run_of := stop_device, 1, "a", (2, None)])
+    assert traces.stub_digest([Status.OK]) != traces.stub_digest([next(one for one in Status if one is not Status.OK)])
+    assert traces.stub_digest([run_of, facts]) is None
+    assert traces.stub_digest([object()]) is None
+    assert traces.stub_digest([lambda: 1]) is None
 
 
 def test_a_process_that_is_killed_leaves_what_serves(cache, tmp_path):  # noqa: F811

@@ -266,6 +266,10 @@ def test_a_dead_process_of_this_machine_is_stale_at_once(tmp_path):
             assert [claim.owner.token for claim in looker.of_others()] == ["alive"]
     reused = replace(mine, begun=mine.begun - 1)  # the number of a dead process, that this one has by now
     assert (mine.is_surely_dead(), reused.is_surely_dead()) == (False, bool(mine.boot))
+    unknown = [
+        replace(mine, pid=pid, begun=0) for pid in (mine.pid, done.pid)
+    ]  # of a system that does not tell when it began
+    assert [one.is_surely_dead() for one in unknown] == [False, bool(mine.boot)]
     assert identity_of(mine.plain) == mine
 
 

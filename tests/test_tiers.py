@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support import touched
+from support.engine_cases import ENGINE_CASES, ENGINE_FILES
 from support.full_cases import FULL_CASES
 from support.machine import WORKER, free_memory, workers_that_fit
 from support.tiers import DEFAULT, FULL, PROMISES, covering, function_of
@@ -42,6 +43,20 @@ def test_full_cases_are_those_of_tests_that_exist(file, tiers):
     """A name that is gone would make nothing `full`, and say nothing; one without parameters is that of all cases."""
     names = {name.partition("::")[2] for name in tiers if Path(name.partition("::")[0]).stem == file}
     assert set(FULL_CASES[file]) - names - {name.partition("[")[0] for name in names} == set()
+
+
+@pytest.mark.parametrize("file", [*ENGINE_FILES, *ENGINE_CASES])
+def test_cases_of_engines_are_those_of_the_default_tier(file, tiers):
+    """A name that is gone, or of another tier, would be tried with one engine alone, and nobody would be told."""
+    default = [name.partition("::") for name, tier in tiers.items() if tier == "default"]
+    here = {name for path, _, name in default if Path(path).stem == file}
+    assert here
+    assert set(ENGINE_CASES.get(file, ())) - here - {name.partition("[")[0] for name in here} == set()
+
+
+def test_every_promise_runs_with_each_engine():
+    names = {function_of(name) for cases in ENGINE_CASES.values() for name in cases}
+    assert {function for functions in PROMISES.values() for function in functions} - names == set()
 
 
 def test_a_table_has_all_pairs_in_the_default_tier():

@@ -176,7 +176,9 @@ def leave_process(code: int, at_once: bool = False) -> None:
     except OSError:  # a full disk behind a redirection; the command has said so, unless these were its last words
         code = code or Exit.OUTPUT
     if at_once:
-        if "taichi" in sys.modules:
+        from simcli import engines
+
+        if engines.is_loaded():
             from simcli.kernels.device.runtime import stop_device
 
             stop_device()

@@ -263,10 +263,9 @@ def _expected_of_worlds(job: Job) -> list:
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
     """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
-    from simcli.records.contents.provenance import sha256, versions
+    from simcli.records.contents.provenance import sha256, versions_of
     from simcli.source_digest import code_digest
 
-    kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     worlds = None if job.request.worlds is None else list(job.request.worlds)
     return {
         "scene": sha256(job.resolved),
@@ -275,7 +274,7 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
         "precision": device.precision,
         "lanes": device.lanes,
         "code": code_digest(),
-        **kept,
+        **versions_of(),
     }
 
 

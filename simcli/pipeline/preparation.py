@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simcli.engines import refuse_system
 from simcli.errors import OutputError, UsageError
 from simcli.job import Job, Request, Schedule
 from simcli.pipeline.scenes import build_run, read_scene
@@ -19,6 +20,7 @@ def prepare(request: Request) -> Job:
     """Read, check and build; touches no device and writes nothing.
 
     Raises:
+        DeviceError: nothing can be run on this system.
         SceneError: the scene or an override is invalid.
         UsageError: a world to run does not exist; the output is the file that the scene is read from.
     """
@@ -26,6 +28,7 @@ def prepare(request: Request) -> Job:
     from simcli.spec import n_worlds
 
     started = time.perf_counter()
+    refuse_system()
     document, spec = read_scene(request.scene, request.sets)
     if request.worlds is None:
         request = replace(request, worlds=document.worlds)

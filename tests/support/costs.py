@@ -3,6 +3,7 @@
     SIMCLI_COSTS=/tmp/costs PYTHONPATH=tests python -m pytest -m "" -p support.costs   # a line of each test
     PYTHONPATH=tests python tests/support/costs.py /tmp/costs                          # the dearest of them, and the sum
     PYTHONPATH=tests python tests/support/costs.py /tmp/costs --default 400 > tests/support/full_cases.py
+    PYTHONPATH=tests python tests/support/costs.py /tmp/costs --engine > tests/support/engine_cases.py
 
 A kernel is compiled once for all tests of a run that take it, and a fixture of a file is set up once. So a test costs its
 own time, and of these what no other test takes.
@@ -21,9 +22,10 @@ from typing import NamedTuple
 
 import pytest
 
+from support.engine_cases import ENGINE_FILES
 from support.full_cases import FULL_CASES
 from support.tiers import PROMISES, function_of, tier_of
-from support.touched import notes, wanted
+from support.touched import notes, wanted, wanted_of_kernels
 
 FOLDER = "SIMCLI_COSTS"
 FIRST_CALL = 0.2  # of the time that a kernel compiles: the machine's code is made when it is first called
@@ -201,12 +203,13 @@ def savings(costs: dict[str, Cost]) -> dict[str, float]:
     }
 
 
-def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
+def chosen(costs: dict[str, Cost], most: float, whole: set | None = None) -> tuple[set[str], float]:
     """Tests of a default tier: promises, what touches all that must be, a case of each function, others; the cheapest first.
 
     Args:
         costs: of all tests.
-        most: [s] of the tier.
+        most: [s] of the tier; 0 for promises and what must be touched alone.
+        whole: what must be touched; that of the default tier if None.
 
     Returns:
         ids, and what they cost together [s].
@@ -225,7 +228,7 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
     for function in (name for names in PROMISES.values() for name in names):
         if having := [test for test in costs if function_of(test) == function]:
             take(min(having, key=lambda test: (price(test), test)))
-    missing = wanted() - set().union(*(costs[test].notes for test in taken))
+    missing = (wanted() if whole is None else whole) - set().union(*(costs[test].notes for test in taken))
     while having := [test for test in costs if costs[test].notes & missing]:
         best = min(having, key=lambda test: (price(test) / len(costs[test].notes & missing), test))
         missing -= costs[best].notes
@@ -248,6 +251,8 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
                     take(test)
                 groups.remove(group)
 
+    if not most:
+        return taken, sum_
     functions = defaultdict(list)
     for test in sorted(costs):
         functions[test.partition("[")[0]].append(test)
@@ -270,6 +275,27 @@ def longest(costs: dict[str, Cost], tests: Iterable[str]) -> list[str]:
     return sorted(seconds, key=lambda name: -seconds[name] - sum(shared[name].values()))[:LONGEST]
 
 
+def engine_listing(taken: set[str]) -> str:
+    """The file of the cases that run with each engine."""
+    by_file = defaultdict(set)
+    for test in taken:
+        path, _, name = test.partition("::")
+        if Path(path).stem not in ENGINE_FILES:
+            by_file[Path(path).stem].add(name)
+    lines = [
+        '"""Tests of the mark `engine`: of these files all, and cases that `costs.py --engine` chooses."""',
+        "",
+        "ENGINE_FILES = (",
+        *(f"    {name!r}," for name in ENGINE_FILES),
+        ")",
+        "",
+        "ENGINE_CASES: dict[str, tuple[str, ...]] = {",
+    ]
+    for file in sorted(by_file):
+        lines += [f"    {file!r}: (", *(f"        {name!r}," for name in sorted(by_file[file])), "    ),"]
+    return "\n".join([*lines, "}", ""])
+
+
 def listing(costs: dict[str, Cost], taken: set[str]) -> str:
     """The file of the cases that are left to the tier `full`; of a function without any case in the other, its name."""
     kept = {test.partition("[")[0] for test in taken}
@@ -289,6 +315,10 @@ def listing(costs: dict[str, Cost], taken: set[str]) -> str:
 
 def main() -> None:
     costs = read_costs(Path(sys.argv[1]))
+    if "--engine" in sys.argv:
+        costs = {test: cost for test, cost in costs.items() if not cost.is_marked}
+        sys.stdout.write(engine_listing(chosen(costs, 0.0, wanted_of_kernels())[0]))
+        return
     if "--default" in sys.argv:
         costs = {test: cost for test, cost in costs.items() if not cost.is_marked}
         taken, seconds = chosen(costs, float(sys.argv[sys.argv.index("--default") + 1]))

@@ -6,6 +6,9 @@ The default tier touches everything once (touched.py), in five minutes on two co
     slow    over 5 s, or 2 s and told by others (slow_cases.py)
 
 Tests on a GPU are of the tier that their other marks say; where there is no device they are skipped by name.
+
+Tests of the default tier that are to run with each engine that compiles kernels have the mark `engine` (engine_cases.py):
+every promise, all that kernels are made of (`touched.wanted_of_kernels`), and the files of what keeps kernels.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +17,7 @@ from itertools import combinations
 import pytest
 
 MARKS = ("slow", "full")
-DEFAULT, FULL = "not slow and not full", "full and not slow"  # what `-m` says, here and in .ci/run
+DEFAULT, FULL, ENGINE = "not slow and not full", "full and not slow", "engine"  # what `-m` says, here and in .ci/run
 
 # Promises of the README, by the words with which they begin, and functions of tests that show them.
 PROMISES = {
@@ -86,6 +89,21 @@ def _combinations(row: Sequence, width: int) -> set[tuple]:
 def tier_of(item) -> str:
     """The tier of a collected test: "default", "slow" or "full"; what has both marks is slow."""
     return next((mark for mark in MARKS if item.get_closest_marker(mark)), "default")
+
+
+def mark_for_engines(items, files: Sequence[str], cases: dict[str, Sequence[str]]) -> None:
+    """Mark the tests of the default tier that are to run with each engine.
+
+    Args:
+        items: collected tests.
+        files: whose tests are all to run.
+        cases: file to names, as of `mark_listed`.
+    """
+    here = [item for item in items if tier_of(item) == "default"]
+    mark_listed(here, {ENGINE: cases})
+    for item in here:
+        if item.path.stem in files:
+            item.add_marker(getattr(pytest.mark, ENGINE))
 
 
 def mark_listed(items, lists: dict[str, dict[str, Sequence[str]]]) -> None:

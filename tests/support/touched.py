@@ -16,6 +16,8 @@ from simcli.model.tables.model import TABLES
 Note = tuple[str, ...]
 MOST_SHAPES = 60  # that can touch, of a scene whose pairs are noted one by one
 
+OF_KERNELS = ("integrator", "joint", "law", "force", "contact", "shapes")  # first words of notes
+
 notes: set[Note] = set()
 
 
@@ -131,9 +133,19 @@ def wanted() -> set[Note]:
     return found
 
 
-def missing(seen: set[Note]) -> list[str]:
-    """What `wanted` lists and nobody has touched, in words."""
-    return sorted(" ".join(note) for note in wanted() - seen)
+def wanted_of_kernels() -> set[Note]:
+    """What the tests of the mark `engine` must touch: all of `wanted` that kernels are made of."""
+    return {note for note in wanted() if note[0] in OF_KERNELS}
+
+
+def missing(seen: set[Note], whole: set[Note] | None = None) -> list[str]:
+    """What a list has and nobody has touched, in words.
+
+    Args:
+        seen: what was touched.
+        whole: the list, that of `wanted` if None.
+    """
+    return sorted(" ".join(note) for note in (wanted() if whole is None else whole) - seen)
 
 
 def listening(patch) -> None:

@@ -37,7 +37,7 @@ class Change:
     """Something that has one value in each file.
 
     Attributes:
-        key: dotted path, as `solver.dt`, or the name of a fact, as `version.taichi`.
+        key: dotted path, as `solver.dt`, or the name of a fact, as `version.numpy`.
         a: value in the one file.
         b: value in the other one.
     """

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag
+from simcli.engines import ENGINE_VARIABLE, KERNEL_ENGINES, SUPPORT, engine_of_process, installed
 from simcli.errors import Exit, SimcliError
 
-NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
+NEEDED = ("numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
 OPTIONAL = {
     "matplotlib": "plot",
     "plotext": "plot --terminal",
@@ -24,7 +25,8 @@ OPTIONAL = {
     "coacd": "decompose",
     "pin": "the tests",
 }
-OLDEST, NEWEST = (3, 11), (3, 13)
+_ENGINE = "engine"  # name of a line
+OLDEST, NEWEST = (3, 11), (3, 14)
 _NOT_HERE = "not on this machine"
 GPU_SECONDS = 120.0  # [s], for a GPU to start: its driver may compile for a while
 SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
@@ -36,7 +38,7 @@ class Line:
 
     Attributes:
         name: what.
-        state: ok, missing (an extra that is not there), or bad.
+        state: ok, missing (an extra that is not there), bad, or read (a system whose code has been read, but not run).
         text: what was found.
     """
 
@@ -51,7 +53,9 @@ def doctor(json: JsonFlag = False) -> int:
     Exit code 1 if something that simcli needs does not work.
     """
     with console.stdout_kept_clean():
-        lines = [_python(), *_packages(), *_devices(), *_cache(), *_bundles(), _self_run()]
+        lines = [_python(), *_systems(), _engine(), *_packages()]
+        if not any(line.state == "bad" and line.name == _ENGINE for line in lines):  # without one nothing more can be tried
+            lines += [*_devices(), *_cache(), *_bundles(), _self_run()]
         bad = [line for line in lines if line.state == "bad"]
         if json:
             console.emit("doctor", {"ok": not bad, "lines": [asdict(line) for line in lines]})
@@ -69,7 +73,32 @@ def _python() -> Line:
     text = f"{sys.version.split()[0]} at {sys.executable}"
     if OLDEST <= version <= NEWEST:
         return Line("python", "ok", text)
-    return Line("python", "bad", f"{text}: simcli needs 3.11 to 3.13 (Taichi has no wheel for others)")
+    return Line("python", "bad", f"{text}: simcli needs 3.11 to 3.14 (its engines have no wheels for others)")
+
+
+def _systems() -> list[Line]:
+    """What simcli runs on."""
+    return [
+        Line(
+            "system",
+            "ok" if each.is_tested else "read",
+            f"{each.system}, Python {each.pythons}: {KERNEL_ENGINES[each.package].title}"
+            f" ({'tested' if each.is_tested else 'only read'})",
+        )
+        for each in SUPPORT
+    ]
+
+
+def _engine() -> Line:
+    """What compiles kernels."""
+    try:
+        found = engine_of_process()
+        text = f"{found.title} {found.version}"
+    except (SimcliError, ImportError) as error:
+        return Line(_ENGINE, "bad", str(error))
+    others = [each.title for each in installed() if each is not found]
+    choice = f" ({ENGINE_VARIABLE} chooses {others[0]}, which is installed, too)" if others else ""
+    return Line(_ENGINE, "ok", text + choice)
 
 
 def _packages() -> list[Line]:
@@ -93,7 +122,7 @@ def _devices() -> list[Line]:
         from simcli.kernels.device.cuda import device_name
         from simcli.kernels.device.runtime import ARCHS, choose_arch
     except Exception as error:
-        return [Line("device", "bad", f"Taichi does not start: {error}")]
+        return [Line("device", "bad", f"{engine_of_process().title} does not start: {error}")]
     lines = []
     for name in ARCHS:
         reasons = {precision: _reason_against(choose_arch, name, precision) for precision in ("float64", "float32")}

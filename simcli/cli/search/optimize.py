@@ -142,12 +142,11 @@ def _facts(
 ) -> dict[str, Any]:
     """What must be the same for an optimization to go on to the same bits."""
     from simcli.kernels.device.runtime import start_device
-    from simcli.records.contents.provenance import sha256, versions
+    from simcli.records.contents.provenance import sha256, versions_of
     from simcli.search.optimizing import library
     from simcli.spec import resolved_yaml
 
     found = start_device(device, spec.solver.precision, threads)
-    kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi", "numpy")}
     return {
         "scene": sha256(resolved_yaml(spec)),
         "intervals": [interval_data(one) for one in intervals],
@@ -156,7 +155,7 @@ def _facts(
         "population": population,
         "seed": seed,
         "device": f"{found.arch}: {found.name}, {found.precision}",
-        "versions": {**kept, "cma": str(library().__version__).split()[0]},
+        "versions": {**versions_of("numpy"), "cma": str(library().__version__).split()[0]},
     }
 
 

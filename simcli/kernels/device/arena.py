@@ -19,7 +19,7 @@ from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.device.storage import MASK, storage_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
-from simcli.kernels.language.calls import ReadyLaunch
+from simcli.kernels.language.calls import ReadyLaunch, kernel_features, launch_kernel
 from simcli.kernels.language.expressions import is_pack, item, lane_of, local, vector
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
 from simcli.kernels.language.traces import Traced, traced
@@ -127,7 +127,7 @@ class Arena(MemoryLayout):
         kernel, found, args = self.compiled(kernel, *args)
         found.numbers.fill(*self.of_kernel)
         self.storage.send()
-        kernel.launch_kernel(found.compiled, *args)
+        launch_kernel(kernel, found, args)
 
     def ready(self, kernel, *args) -> ReadyLaunch:
         """What `launch` does, for calls that differ in few arguments."""
@@ -152,8 +152,7 @@ class Arena(MemoryLayout):
         Its order is that in which they are compiled.
         """
         kernel, args = given(kernel, self.device.real, self.device.lanes), (self.storage.given, *args)
-        instance, features = kernel.mapper.lookup(args)
-        key = kernel.func, instance, kernel.autodiff_mode
+        key, features = kernel_features(kernel, args)
         known = self.traced.setdefault(program(), {})
         if key not in known:
             of_all = known.setdefault(_OF_ALL, Numbers(self, self.is_own)) if self.device.by_spirv else None

@@ -10,6 +10,7 @@ from weakref import WeakSet
 import numpy as np
 
 from simcli.cores import cores
+from simcli.engines import engine_of_process
 from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.cuda import copy_to_device, device_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.language import ti
@@ -20,6 +21,7 @@ from simcli.kernels.language.backend import (
     is_arch_supported,
     listeners,
     memory_error,
+    one_block_a_task,
     origins_of,
     program,
     stdout_silenced,
@@ -28,7 +30,7 @@ from simcli.kernels.language.backend import (
 from simcli.kernels.language.expressions import keep_vectors
 from simcli.kernels.language.finishing import keep_loops_rolled
 from simcli.kernels.language.kernel_session import KernelSession, tell_not_kept, variable_unread
-from simcli.kernels.language.stubs import stub_notes
+from simcli.kernels.language.traces import stub_notes
 
 # Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
@@ -232,8 +234,7 @@ def _settings_of(precision: str, threads: int, like_gpu: bool) -> dict:
         "advanced_optimization": False,  # see compile_thoroughly
     }
     if threads:
-        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
-        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+        settings |= {"cpu_max_num_threads": threads, **one_block_a_task()}
         settings["real_matrix_scalarize"] = like_gpu  # see language/expressions.py
     return settings
 
@@ -265,7 +266,7 @@ def _start_taichi(arch: str, settings: dict, options: dict) -> None:
         configuration().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
     if configuration().arch != ARCHS[arch]:
-        raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
+        raise DeviceError(f"device `{arch}` is not available: {engine_of_process().title} fell back to another one")
 
 
 def _goes_on(wanted: Device) -> bool:

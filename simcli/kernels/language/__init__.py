@@ -1,6 +1,6 @@
-"""The language of device code: Taichi as simcli uses it, values on packs, and compiled kernels where they are kept.
+"""The language of device code: Taichi, or Quadrants, as simcli uses it, values on packs, and kernels where they are kept.
 
-Everything else imports Taichi from here, as `ti`.
+Everything else imports the engine from here, as `ti`.
 
 In: Python functions. Out: kernels. Never found here: mechanics, memory of worlds.
 
@@ -10,10 +10,10 @@ and five balls that touch. Last comes what tells if it breaks: test_FILE.py, tes
 
     Trick                          for      gain  on          told by
     internals._caller_named_only   import   2.9   Taichi      house.python_keeps_its_own_functions
-    source_text.stands_in_class    import   2.8   solvers     house.modules_are_not_searched_at_a_start
-    source_text.source_lines       trace    1.3   four-bars   house.texts_of_all_device_functions_are_those_of_the_file
-    source_text._place_of          trace    2.0   four-bars   finishing.mistakes_are_told_with_their_place
-    source_text.expression         trace    1.25  balls       finishing.programs_are_those_of_taichis_own_front_end
+    internals.stands_in_class      import   2.8   solvers     house.modules_are_not_searched_at_a_start
+    internals.source_lines         trace    1.3   four-bars   house.texts_of_all_device_functions_are_those_of_the_file
+    internals._place_of            trace    2.0   four-bars   finishing.mistakes_are_told_with_their_place
+    internals.expression           trace    1.25  balls       finishing.programs_are_those_of_taichis_own_front_end
     finishing.GUARD                compile  2.2   four-bars   finishing.the_bytes_are_those_of_unrolled_loops
     calls.procedure                compile  2.2   balls       finishing.a_procedure_is_compiled_once_and_called_or_inlined
     expressions.keep_vectors       step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
@@ -24,13 +24,11 @@ and five balls that touch. Last comes what tells if it breaks: test_FILE.py, tes
     runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads
     runtime._goes_on               read     all   next run    cli_precompile.a_device_goes_on_while_nothing_is_new
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
-    stubs.take_stub                start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
+    traces.take_stub               start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
     machine_code.make_code         start    1.6   balls       machine_code.a_kernel_is_compiled_once_for_a_processor
     calls.ReadyLaunch              step     7     two links   simulation.launches_that_stand_ready_do_the_same
 """
 
 from simcli.kernels.language.internals import ti
-
-from simcli.kernels.language import source_text  # noqa: F401  (before the others)  # isort: skip
 
 __all__ = ["ti"]

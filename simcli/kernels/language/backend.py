@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +11,13 @@ from enum import StrEnum
 from weakref import WeakKeyDictionary
 
 from simcli.kernels.language.internals import (
-    Kernel,
     beyond_memory_limit,
-    core,
+    engine,
     handle_exception_from_cpp,
     impl,
     is_arch_supported,
     memory_limit,
+    own_materialize,
     ti,
 )
 
@@ -29,6 +28,7 @@ __all__ = [
     "is_arch_supported",
     "keeps_order",
     "memory_error",
+    "one_block_a_task",
     "program",
     "stdout_silenced",
     "stop",
@@ -43,12 +43,19 @@ def memory_error(error: Exception) -> Exception | None:
 
 def program():
     """Taichi's program of the device that is started, with all kernels and arrays; None if there is none."""
-    return impl.get_runtime().prog
+    return engine.program_of_device()
 
 
 def configuration():
     """How kernels are compiled from now on; its fields can be set."""
     return impl.current_cfg()
+
+
+def one_block_a_task() -> dict:
+    """Settings for loops whose tasks have one block: the engine's own splitting gives every thread at least 512 iterations,
+    too coarse for packs.
+    """
+    return engine.ONE_BLOCK_A_TASK
 
 
 def data_pointer(array) -> int:
@@ -69,9 +76,8 @@ def stop() -> str:
     try:
         ti.reset()
     except RuntimeError as error:
-        runtime = impl.get_runtime()
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime.prog))
-        runtime.prog = None
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(program()))
+        engine.forget_program()
         ti.reset()
         return str(error)
     return ""
@@ -98,11 +104,6 @@ def stdout_silenced():
         os.dup2(kept, 1)
         os.close(kept)
         os.close(sink)
-
-
-LOOKED_UP = re.compile(rb"Create kernel '[^']*' from (in-memory cache|cache) \(key='(\w+)'\)")
-_LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
-MOST_TEXT = 65536  # bytes that a pipe holds; a look-up is told in 200
 
 
 class Origin(StrEnum):
@@ -166,24 +167,36 @@ def kernels_noted() -> Iterator[KernelsTaken]:
 
 listeners: list[Callable[[KernelTaken], None]] = []  # are told of each kernel that is called first
 _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
-own_materialize = Kernel.materialize  # Taichi's
 
 
-def materialize(self, key=None, args=None, arg_features=None) -> None:
-    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too."""
-    if key in self.compiled_kernels:
+def materialize(kernel, key: tuple, args: tuple, features: tuple) -> None:
+    """What makes a kernel when it is called first with such arguments: it is traced, compiled and noted.
+
+    Args:
+        kernel: of the engine.
+        key: function, number of the arguments, and mode.
+        args: its arguments.
+        features: what the engine reads of them.
+    """
+    if key in engine.made_kernels(kernel):
         return
     start = time.perf_counter()
-    own_materialize(self, key, args, arg_features)
-    kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], program()
+    own_materialize(kernel, key, args, features)
+    made = engine.made_kernels(kernel)[key]
     traced = time.perf_counter()
+    compiled = compile_made(made)
+    end = time.perf_counter()
+    origin, code = look_up(made, compiled)
+    tell(KernelTaken(name_of(kernel), code, origin, traced - start, end - traced))
+
+
+def compile_made(made):
+    """Compile a kernel that is traced, or read it from the folder; gives what the engine gives."""
+    prog = program()
     try:
-        prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
+        return prog.compile_kernel(configuration(), prog.get_device_caps(), made)
     except Exception as error:
         raise handle_exception_from_cpp(error) from None
-    end = time.perf_counter()
-    origin, code = look_up(prog, kernel)
-    tell(KernelTaken(name_of(self), code, origin, traced - start, end - traced))
 
 
 def name_of(kernel) -> str:
@@ -197,7 +210,7 @@ def tell(kernel: KernelTaken) -> None:
         listener(kernel)
 
 
-Kernel.materialize = materialize
+engine.trace_by(materialize)
 
 
 def origins_of(prog) -> dict[str, Origin]:
@@ -205,52 +218,16 @@ def origins_of(prog) -> dict[str, Origin]:
     return _known.get(prog, {}) if prog else {}
 
 
-def look_up(prog, kernel) -> tuple[Origin, str]:
-    """Where Taichi has a kernel from that it has just taken, and its key."""
-    said = _said_atlook_up(prog, kernel)
-    found = LOOKED_UP.search(said)
-    where, code = (found[1], found[2].decode()) if found else (b"", f"unknown {id(kernel)}")
-    origins = _known.setdefault(prog, {})
+def look_up(made, compiled) -> tuple[Origin, str]:
+    """Where the engine has a kernel from that it has just taken, and its key.
+
+    Args:
+        made: the kernel, traced.
+        compiled: what `compile_made` gives.
+    """
+    code, is_from_folder = engine.key_and_source(program(), made, compiled)
+    origins = _known.setdefault(program(), {})
     if code in origins:
         return Origin.PROCESS, code
-    origins[code] = Origin.FOLDER if where == b"cache" else Origin.COMPILED
+    origins[code] = Origin.FOLDER if is_from_folder else Origin.COMPILED
     return origins[code], code
-
-
-def _said_atlook_up(prog, kernel) -> bytes:
-    level = next(level for level in _LEVELS if core.logging_effective(level))
-    with _stderr_caught() as said:
-        core.set_logging_level("debug")
-        try:
-            prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
-        finally:
-            core.set_logging_level(level)
-    return said[0]
-
-
-@contextlib.contextmanager
-def _stderr_caught() -> Iterator[list[bytes]]:
-    """Catch what is written to file descriptor 2; lines of other threads, which are not Taichi's, are passed on."""
-    said = [b""]
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    try:
-        kept = os.dup(2)
-    except OSError:  # the process was started without it
-        kept = None
-    os.dup2(writer, 2)
-    os.close(writer)
-    try:
-        yield said
-    finally:
-        if kept is None:
-            os.close(2)
-        else:
-            os.dup2(kept, 2)
-            os.close(kept)
-        with contextlib.suppress(BlockingIOError):
-            said[0] = os.read(reader, MOST_TEXT)
-        os.close(reader)
-        others = b"".join(line for line in said[0].splitlines(keepends=True) if not line.startswith(b"[D "))
-        if others and kept is not None:
-            os.write(2, others)

@@ -18,20 +18,18 @@ time.
 
 import ast
 import functools
-from types import SimpleNamespace
 
 import numpy as np
 
-from simcli.kernels.language.backend import configuration, program
+from simcli.kernels.language.backend import compile_made, configuration, program
 from simcli.kernels.language.internals import (
     Func,
-    TaichiCallableTemplateMapper,
+    engine,
     handle_exception_from_cpp,
-    impl,
-    kernel_impl,
     ti,
+    transform_tree,
 )
-from simcli.kernels.language.numbers import memory, own_variables, with_memory
+from simcli.kernels.language.numbers import give_memory, memory, own_variables
 
 _ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
 CALLING = ("x64", "arm64")  # backends that call
@@ -51,7 +49,7 @@ def procedure(body):
             return inlined(*args)
         return (called if memory() is None else given)(*args)
 
-    chosen._is_taichi_function, chosen._is_real_function, chosen.func = True, True, called
+    engine.mark_function(chosen, called)
     return chosen
 
 
@@ -62,33 +60,27 @@ class _Called(Func):
 
     def __call__(self, *args):
         if self.program is not program():
-            self.program, self.compiled, self.taichi_functions = program(), {}, {}
-            self.mapper = TaichiCallableTemplateMapper(self.arguments, self.template_slot_locations)
+            self.program = program()
+            engine.forget_functions(self)
         return super().__call__(*args)
 
     def do_compile(self, key, args, arg_features):
         """As Taichi does it, but what is inlined goes to this function."""
-        runtime = impl.get_runtime()
-        tree, context = kernel_impl._get_tree_and_ctx(
-            self, is_kernel=False, args=args, arg_features=arg_features, is_real_function=True
-        )
-        function = runtime.prog.create_function(key)
+        tree, context = engine.tree_of(self, args, arg_features)
+        function = program().create_function(key)
 
         def compile_body():
-            outer, kernel = runtime.compiling_callable, runtime.current_kernel
-            runtime.compiling_callable = function
-            runtime.current_kernel = SimpleNamespace(ast_builder=function.ast_builder, autodiff_mode=kernel.autodiff_mode)
             context.ast_builder = function.ast_builder()
-            try:
-                with own_variables() as arena:
-                    if arena:
-                        context.global_vars["_arena"] = arena
-                        tree.body[0].body.insert(0, _ENTER)
-                    kernel_impl.transform_tree(tree, context)
-            finally:
-                runtime.compiling_callable, runtime.current_kernel = outer, kernel
+            with engine.function_in_place_of_kernel(function, context), own_variables() as arena:
+                if arena:
+                    context.global_vars["_arena"] = arena
+                    tree.body[0].body.insert(0, _ENTER)
+                transform_tree(tree, context)
 
-        self.taichi_functions[key.instance_id], self.compiled[key.instance_id] = function, True  # the body holds all memory
+        engine.functions_of(self)[key.instance_id], self.compiled[key.instance_id] = (
+            function,
+            True,
+        )  # the body holds all memory
         function.set_function_body(compile_body)
 
 
@@ -97,11 +89,27 @@ class _Given(_Called):
 
     def __init__(self, body):
         super().__init__(body)
-        self.arguments = with_memory(self.arguments)
-        self.template_slot_locations = [k + 1 for k in self.template_slot_locations]
+        give_memory(self)
 
     def __call__(self, *args):
         return super().__call__(memory(), *args)
+
+
+def kernel_features(kernel, args: tuple) -> tuple[tuple, tuple]:
+    """Key of what a kernel is for some arguments, and what the engine reads of them."""
+    instance, features = engine.features_of(kernel, args)
+    return (kernel.func, instance, kernel.autodiff_mode), features
+
+
+def launch_kernel(kernel, traced, args: tuple) -> None:
+    """Call a kernel once.
+
+    Args:
+        kernel: of the engine.
+        traced: what it was compiled to, for such arguments.
+        args: its arguments.
+    """
+    engine.launch(kernel, traced.key, traced.compiled, args)
 
 
 class ReadyLaunch:
@@ -120,16 +128,16 @@ class ReadyLaunch:
     def __init__(self, kernel, traced, args: tuple, of_kernel: tuple[np.ndarray, np.ndarray]):
         self.program, self._args, self._tables = program(), args, of_kernel
         self._context = traced.compiled.make_launch_context()
-        self._data = self.program.compile_kernel(configuration(), self.program.get_device_caps(), traced.compiled)
+        self._data = engine.compiled_data(compile_made(traced.compiled))
         traced.numbers.fill(*of_kernel)
-        self._annotations = {k: argument.annotation for k, argument in enumerate(kernel.arguments)}
+        self._annotations = {k: argument.annotation for k, argument in enumerate(engine.arguments_of(kernel))}
         counts = [len(traced.numbers.entries[kind]) for kind in (int, float)]
         self._numbers = [table[:n].copy() for table, n in zip(of_kernel, counts, strict=True)]
         self._place, place = {}, 0
         for k, value in enumerate(args):
             if k in kernel.template_slot_locations:
                 continue
-            self._place[k] = (place,)
+            self._place[k] = engine.place_of_argument(place)
             self._give(k, value)
             place += 1
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 from simcli.kernels.language.backend import default_real
 from simcli.kernels.language.expressions import item
-from simcli.kernels.language.internals import ASTTransformer, ti
+from simcli.kernels.language.internals import ASTTransformer, engine, ti
 from simcli.kernels.language.machine_code import file_of, file_parts
 from simcli.kernels.language.numbers import unknown_zero, unused_number
 
@@ -52,10 +52,10 @@ def _zero():
 
 
 def _call():
-    """A call of the C library: the tangent of a number that nobody uses (inside kernels)."""
+    """A call of the C library, with a number that nobody uses (inside kernels)."""
     place = unused_number()
     place = item(_fields.sink, 0) if place is None else place
-    place._assign(ti.tan(place))
+    place._assign(getattr(ti, engine.CALLED)(place))
 
 
 _here = SimpleNamespace(zero=_zero, call=_call)
@@ -87,11 +87,19 @@ _POINTER = r"[\w<> ]+\*"  # type of an address
 _HEADS, _END = re.compile(r"^define ", re.MULTILINE), "\n}\n"  # of functions
 _BEGIN = re.compile(r"\A[^\n]*\n(?:[\w.]+:[^\n]*\n)?")  # its head, and the name of its first block
 _CONTEXT = re.compile(rf"\((%struct\.RuntimeContext[\w.]*\*)[^%,)]*({_NAME})")  # type and name of its first parameter
-_GUARD = re.compile(rf"^  ({_NAME}) = icmp [us]gt i\d+ {_NAME}, {UNREACHED}$", re.MULTILINE)
+_GUARD = re.compile(rf"^  ({_NAME}) = icmp (?:samesign )?[us]gt i\d+ {_NAME}, {UNREACHED}$", re.MULTILINE)
 _BRANCH = re.compile(rf"^  br i1 ({_NAME}), label {_NAME}, label ({_NAME})$", re.MULTILINE)
 _MEMBER = re.compile(rf"^  ({_NAME}) = getelementptr [^%]*\{{.*\* ({_NAME}), i64 0, i32 (\d+), i32 1$", re.MULTILINE)
 _CAST = re.compile(rf"^  ({_NAME}) = bitcast ({_POINTER})\* ({_NAME}) to {_POINTER}\*$", re.MULTILINE)
 _LOAD = re.compile(rf"^  ({_NAME}) = load ({_POINTER}), {_POINTER}\* ({_NAME}), align 8$", re.MULTILINE)
+
+# The same where addresses have no types, as of LLVM 16: functions that are given the context are known by their names.
+_PLAIN_CONTEXT = re.compile(r"@(?:function_body[\w.]*|take_\w+)\(ptr [^%,]*(%[\w.]+)|\(ptr [^%,]*(%context)\)")
+_PLAIN_LOAD = re.compile(rf"^  ({_NAME}) = load ptr, ptr ({_NAME}), align 8$", re.MULTILINE)
+_PLAIN_MEMBER = re.compile(
+    rf"^  ({_NAME}) = getelementptr (?:inbounds )?(?:nuw )?i8, ptr ({_NAME}), i64 (\d+)$", re.MULTILINE
+)
+_PLAIN_JOIN = re.compile(rf"^  ({_NAME}) = phi ptr (.*)$", re.MULTILINE)
 
 
 def finished_file(data: bytes) -> bytes:
@@ -99,8 +107,8 @@ def finished_file(data: bytes) -> bytes:
     parts = file_parts(data)
     if parts is None or not any(_OF_CPU in part for part in parts):
         return data
-    facts, text = parts
-    return file_of(facts, finished_text(text.decode()).encode())
+    mark, facts, text = parts
+    return file_of(mark, facts, finished_text(text.decode()).encode())
 
 
 def finished_text(text: str) -> str:
@@ -122,8 +130,13 @@ def _without_guards(function: str) -> str:
 
 def _with_addresses(function: str) -> str:
     """A function that loads the address of each array that it is given where it begins."""
-    context = _CONTEXT.search(function, 0, function.index("\n"))
-    if not context or _OURS in function:
+    end_of_head = function.index("\n")
+    if _OURS in function:
+        return function
+    if plain := _PLAIN_CONTEXT.search(function, 0, end_of_head):
+        return _with_plain_addresses(function, plain[1] or plain[2])
+    context = _CONTEXT.search(function, 0, end_of_head)
+    if not context:
         return function
     kind, name = context.groups()
     lists, members = _lists_of_arguments(function, kind, name)
@@ -150,6 +163,34 @@ def _with_addresses(function: str) -> str:
         ]
     head = _BEGIN.match(function)[0]
     return head + "".join(f"  {line}\n" for line in lines) + _LOAD.sub(known, function[len(head) :])
+
+
+def _with_plain_addresses(function: str, context: str) -> str:
+    """As `_with_addresses`, of a function whose addresses have no types.
+
+    Args:
+        function: its text.
+        context: name of its first parameter, where the address of the list of its arguments stands.
+    """
+    loads = _PLAIN_LOAD.findall(function)
+    lists = _with_joined({load for load, source in loads if source == context}, dict(_PLAIN_JOIN.findall(function)))
+    members = {member: int(place) for member, source, place in _PLAIN_MEMBER.findall(function) if source in lists}
+    places = sorted({members[source] for _, source in loads if source in members})
+    if not places:
+        return function
+
+    def known(found: re.Match) -> str:
+        place = members.get(found[2])
+        return found[0] if place is None else f"  {found[1]} = bitcast ptr %array.{place} to ptr"
+
+    lines = [f"{_OURS} = bitcast ptr {context} to ptr", f"%arguments = load ptr, ptr {_OURS}, align 8"]
+    for place in places:
+        lines += [
+            f"%array.{place}.at = getelementptr i8, ptr %arguments, i64 {place}",
+            f"%array.{place} = load ptr, ptr %array.{place}.at, align 8",
+        ]
+    head = _BEGIN.match(function)[0]
+    return head + "".join(f"  {line}\n" for line in lines) + _PLAIN_LOAD.sub(known, function[len(head) :])
 
 
 def _lists_of_arguments(function: str, kind: str, name: str) -> tuple[set[str], str]:

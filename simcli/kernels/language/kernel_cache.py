@@ -18,15 +18,17 @@ from functools import cache
 from pathlib import Path
 
 import simcli
+from simcli.engines import engine_of_process
 from simcli.kernels.language import machine_code, ti
 from simcli.kernels.language.finishing import finished_file
+from simcli.kernels.language.internals import PACKAGE, engine
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
-TAICHI_VARIABLE = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
-SUFFIX = ".tic"  # Taichi's, of a kernel
+ENGINES_VARIABLE = f"{engine_of_process().prefix}_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
+SUFFIX, KERNEL_SUFFIXES = engine.KERNEL_SUFFIX, (".tic", ".qdc")  # of a kernel: the engine's, and those of all engines
 _FORM = 2  # of what is kept: another number where kernels are finished in another way
-NOTE = ".stub"  # our own, of a kernel that need not be traced: DIGEST-STUB-KERNEL.stub (language/stubs.py)
-KEPT_SUFFIXES = (SUFFIX, NOTE, machine_code.LIGHT_SUFFIX, machine_code.CODE_SUFFIX, machine_code.REFUSED_SUFFIX)
+NOTE = ".stub"  # our own, of a kernel that need not be traced: DIGEST-STUB-KERNEL.stub (language/traces.py)
+KEPT_SUFFIXES = (*KERNEL_SUFFIXES, NOTE, machine_code.LIGHT_SUFFIX, machine_code.CODE_SUFFIX, machine_code.REFUSED_SUFFIX)
 _FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
 MOST_KERNELS = 4000  # each costs every start some 6 us
@@ -52,7 +54,7 @@ def users_folder() -> Path:
 
 def named_folder() -> Path | None:
     """The folder that the environment names, if it names one."""
-    name = os.environ.get(VARIABLE) or os.environ.get(TAICHI_VARIABLE)
+    name = os.environ.get(VARIABLE) or os.environ.get(ENGINES_VARIABLE)
     return Path(name).absolute() if name else None
 
 
@@ -98,7 +100,7 @@ def kind_of_kernels() -> str:
     Taichi's key is without the processor and without a version. Its files hold LLVM's optimised text, which is turned into
     code of the machine where it runs; but it was optimised for the processor where it was compiled.
     """
-    return f"simcli-{simcli.__version__}_taichi-{'.'.join(map(str, ti.__version__))}_{processor()}_{_FORM}"
+    return f"simcli-{simcli.__version__}_{PACKAGE}-{'.'.join(map(str, ti.__version__))}_{processor()}_{_FORM}"
 
 
 def place_in(folder: Path) -> Path:

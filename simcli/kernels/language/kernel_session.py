@@ -22,8 +22,9 @@ from pathlib import Path
 from simcli.errors import SimcliWarning
 from simcli.kernels.language import kernel_cache, machine_code, ti
 from simcli.kernels.language.backend import Origin
+from simcli.kernels.language.internals import PACKAGE, engine
 from simcli.kernels.language.kernel_cache import SUFFIX
-from simcli.kernels.language.stubs import StubNote, code_mark
+from simcli.kernels.language.traces import StubNote, code_mark
 
 try:
     import fcntl
@@ -31,7 +32,6 @@ except ImportError:  # Windows
     fcntl = None
 
 PREFIX = "simcli-kernels-"
-LIST = "ticache.tcb"  # Taichi's name for it
 LOCK = "in-use"  # our own, which goes with the process that holds it
 MOST_AT_ONCE = 256  # processes of a user that keep their links; others make them anew
 OLD = 7 * 86400.0  # [s] after which a folder that nobody uses goes
@@ -41,7 +41,7 @@ class KernelSession:
     """A folder for Taichi.
 
     Attributes:
-        path: the folder; None if none could be made.
+        path: where in the folder kernels lie; None if none could be made.
         keeper: where new kernels are kept, None if nowhere.
         reason: why that is not the first folder, or why there is none; "" if it is.
     """
@@ -54,7 +54,8 @@ class KernelSession:
         self._new_notes: dict[str, str] = {}  # texts by name
         self._stubs: set[str] = set()  # keys that are never kept
         try:
-            self.path, self._lock = _free_folder(self._folders)
+            self._given, self._lock = _free_folder(self._folders)
+            self.path = self._given / engine.KERNEL_FOLDER
             _offer(self._files, self.path)
         except OSError as error:
             self.keeper, self.reason, self.path = None, f"{tempfile.gettempdir()}: {error.strerror}", None
@@ -87,7 +88,7 @@ class KernelSession:
         """Taichi's configuration for this folder; it removes nothing from it."""
         if self.path is None:
             return {"offline_cache": False, "offline_cache_file_path": os.path.abspath(os.sep)}  # a folder that is there
-        return {"offline_cache": True, "offline_cache_file_path": str(self.path), "offline_cache_cleaning_policy": "never"}
+        return {"offline_cache": True, "offline_cache_file_path": str(self._given), "offline_cache_cleaning_policy": "never"}
 
     def prepare_stop(self, origins: dict[str, Origin]) -> None:
         """Let Taichi write all that it has compiled when it stops: it leaves out what it finds in the list, damaged or not.
@@ -97,11 +98,11 @@ class KernelSession:
         """
         if self.path is not None:
             compiled = (key + SUFFIX for key, origin in origins.items() if origin == Origin.COMPILED)
-            for name in (LIST, *compiled):
+            for name in (engine.KERNEL_LIST, *compiled):
                 (self.path / name).unlink(missing_ok=True)
 
     def note_of(self, digest: str) -> StubNote | None:
-        """As of `language.stubs.StubNotes`."""
+        """As of `language.traces.StubNotes`."""
         with contextlib.suppress(KeyError, OSError, ValueError):
             with open(self._notes[digest], encoding="utf-8") as file:
                 note = StubNote.of_text(file.read())
@@ -120,11 +121,11 @@ class KernelSession:
         return True
 
     def keep_note(self, digest: str, note: StubNote) -> None:
-        """As of `language.stubs.StubNotes`."""
+        """As of `language.traces.StubNotes`."""
         self._new_notes[f"{digest}-{note.stub}-{note.kernel}"] = note.text()
 
     def forget_stub(self, key: str) -> None:
-        """As of `language.stubs.StubNotes`."""
+        """As of `language.traces.StubNotes`."""
         self._stubs.add(key)
 
     def tell(self) -> None:
@@ -157,7 +158,7 @@ class KernelSession:
                     kernel_cache.keep_note(self.keeper, name, text)
                 kernel_cache.tidy(self.keeper)
                 _remove_old()
-            if self.keeper and self._compiled and machine_code.is_code_wanted():
+            if self.keeper and self._compiled and machine_code.is_code_wanted(engine.FILE_MARK):
                 wanted = {stub: self._files[stub] for stub in self._compiled}
                 machine_code.make_code_later(kernel_cache.place_in(self.keeper), wanted)
         finally:
@@ -165,7 +166,7 @@ class KernelSession:
 
     def _leave(self) -> None:
         if self._lock is None:
-            shutil.rmtree(self.path, ignore_errors=True)
+            shutil.rmtree(self._given, ignore_errors=True)
         else:
             with contextlib.suppress(OSError):
                 for file in _plain_files(self.path):
@@ -177,12 +178,12 @@ class KernelSession:
 @contextlib.contextmanager
 def variable_unread() -> Iterator[None]:
     """Keep the environment variable of its folder from Taichi, which would print that an argument overrides it."""
-    value = os.environ.pop(kernel_cache.TAICHI_VARIABLE, None)
+    value = os.environ.pop(kernel_cache.ENGINES_VARIABLE, None)
     try:
         yield
     finally:
         if value is not None:
-            os.environ[kernel_cache.TAICHI_VARIABLE] = value
+            os.environ[kernel_cache.ENGINES_VARIABLE] = value
 
 
 def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:
@@ -195,7 +196,7 @@ def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:
         OSError: there is no place.
     """
     for n in range(MOST_AT_ONCE if fcntl else 0):
-        path = Path(tempfile.gettempdir(), f"{PREFIX}{os.getuid()}-{n}")
+        path = Path(tempfile.gettempdir(), f"{PREFIX}{PACKAGE}-{os.getuid()}-{n}")
         path.mkdir(mode=0o700, exist_ok=True)
         if path.is_symlink() or path.stat().st_uid != os.getuid():
             continue  # somebody else's, who may put there what he likes
@@ -203,14 +204,17 @@ def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.utime(path)
-            _begin_anew(path, lock, "\n".join([kernel_cache.kind_of_kernels(), *map(str, folders)]))
+            _begin_anew(path / engine.KERNEL_FOLDER, lock, "\n".join([kernel_cache.kind_of_kernels(), *map(str, folders)]))
             return path, lock
         os.close(lock)
-    return Path(tempfile.mkdtemp(prefix=PREFIX)), None
+    path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    (path / engine.KERNEL_FOLDER).mkdir(exist_ok=True)
+    return path, None
 
 
 def _begin_anew(path: Path, lock: int, what: str) -> None:
     """Remove the links of a folder if they lead to other folders than those that are wanted, as the lock file says."""
+    path.mkdir(exist_ok=True)
     if os.pread(lock, 2 * len(what.encode()), 0) == what.encode():
         return
     for entry in [*os.scandir(path)]:
@@ -235,7 +239,7 @@ def _offer(files: dict[str, str], folder: Path) -> None:
             os.symlink(file, start + name)
         except OSError:
             shutil.copyfile(file, start + name)
-    (folder / LIST).write_bytes(_list_of(files))
+    (folder / engine.KERNEL_LIST).write_bytes(_list_of(files))
 
 
 def _plain_files(folder: Path) -> list[Path]:

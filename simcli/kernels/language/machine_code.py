@@ -33,11 +33,13 @@ except ImportError:  # Windows
 LIGHT_SUFFIX, CODE_SUFFIX, REFUSED_SUFFIX = ".light", ".so", ".refused"
 LEAST_TEXT = 200_000  # bytes of a file: what is shorter is compiled in some 30 ms
 CODE_SWITCH = "SIMCLI_MACHINE_CODE"  # environment variable: nothing is made where it is 0
-_COMPILERS = ("llc", *(f"llc-{n}" for n in (15, 16, 14)))  # those that read pointers with types
 _SECONDS = 300.0  # after which a compiler is given up
 _LOCK = "machine-code.lock"
 _HEAD = struct.Struct("<8sQQ")  # mark, bytes of the facts, bytes of the text
-_MARK = b"TIC\0\0\0\0\0"
+# What the file of a kernel begins with, and the compilers that read its text: of Taichi 1.7.4 those that read pointers with
+# types, of Quadrants 1.4.0, whose LLVM is 22, none that is older.
+TYPED_POINTERS, PLAIN_POINTERS = b"TIC\0\0\0\0\0", b"QDC\0\0\0\0\0"
+_COMPILERS = {TYPED_POINTERS: ("llc", "llc-15", "llc-16", "llc-14"), PLAIN_POINTERS: ("llc-22", "llc-23")}
 _CHECKSUM = 64  # hexadecimal digits of SHA-256
 _END = "\n}\n"  # of a function
 _LARGE = re.compile(r"^define internal (?:fastcc )?void @(take_\w+|function_body[\w.]*)\(", re.MULTILINE)
@@ -45,21 +47,21 @@ _OWN = re.compile(r"^define (?!internal|private)", re.MULTILINE)  # what Taichi 
 _TASK = re.compile(r"^define internal void @cpu_parallel_range_for_task\(", re.MULTILINE)
 
 
-def file_parts(data: bytes) -> tuple[bytes, bytes] | None:
-    """Facts and text of a kernel of Taichi's (1.7.4); None of what is no such file, or damaged."""
+def file_parts(data: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """Mark, facts and text of a kernel that an engine has kept; None of what is no such file, or damaged."""
     if len(data) < _HEAD.size + _CHECKSUM:
         return None
     mark, n_facts, n_text = _HEAD.unpack_from(data)
     body = data[_HEAD.size : -_CHECKSUM]
-    if mark != _MARK or len(body) != n_facts + n_text or _checksum(body) != data[-_CHECKSUM:]:
+    if mark not in _COMPILERS or len(body) != n_facts + n_text or _checksum(body) != data[-_CHECKSUM:]:
         return None
-    return body[:n_facts], body[n_facts:]
+    return mark, body[:n_facts], body[n_facts:]
 
 
-def file_of(facts: bytes, text: bytes) -> bytes:
-    """Taichi's file of a kernel."""
+def file_of(mark: bytes, facts: bytes, text: bytes) -> bytes:
+    """The file of a kernel, of what `file_parts` gives."""
     body = facts + text
-    return _HEAD.pack(_MARK, len(facts), len(text)) + body + _checksum(body)
+    return _HEAD.pack(mark, len(facts), len(text)) + body + _checksum(body)
 
 
 def _checksum(body: bytes) -> bytes:
@@ -76,15 +78,15 @@ def processor_key() -> str:
     return hashlib.blake2b("\n".join(facts).encode(), digest_size=8).hexdigest()
 
 
-def code_tools() -> tuple[str, str] | None:
-    """Compiler and linker; None where one is not there."""
-    compiler, linker = next(filter(None, map(shutil.which, _COMPILERS)), None), shutil.which("ld")
+def code_tools(mark: bytes) -> tuple[str, str] | None:
+    """Compiler, of kernels whose files have a mark, and linker; None where one is not there."""
+    compiler, linker = next(filter(None, map(shutil.which, _COMPILERS[mark])), None), shutil.which("ld")
     return (compiler, linker) if sys.platform == "linux" and compiler and linker else None
 
 
-def is_code_wanted() -> bool:
-    """Whether code can be made, and the environment does not forbid it."""
-    return os.environ.get(CODE_SWITCH) != "0" and code_tools() is not None
+def is_code_wanted(mark: bytes) -> bool:
+    """Whether code can be made of kernels whose files have a mark, and the environment does not forbid it."""
+    return os.environ.get(CODE_SWITCH) != "0" and code_tools(mark) is not None
 
 
 def digest_of_object(data: bytes) -> str:
@@ -144,15 +146,15 @@ def make_code(kernel: Path, stub: str, folder: Path) -> None:
         subprocess.SubprocessError: a tool refuses the kernel.
     """
     parts = file_parts(kernel.read_bytes())
-    split = split_text(parts[1].decode(), f"simcli_{stub[1:17]}_") if parts else None
+    split = split_text(parts[2].decode(), f"simcli_{stub[1:17]}_") if parts else None
     if not split:
         raise subprocess.SubprocessError
     light, heavy = split
     with tempfile.TemporaryDirectory() as place:
-        code = compiled_code(heavy, Path(place))
+        code = compiled_code(heavy, Path(place), parts[0])
     name = f"{processor_key()}-{stub}-{digest_of_object(code)}"
     write_whole(folder / f"{name}{CODE_SUFFIX}", code)
-    write_whole(folder / f"{name}{LIGHT_SUFFIX}", file_of(parts[0], light.encode()))
+    write_whole(folder / f"{name}{LIGHT_SUFFIX}", file_of(*parts[:2], light.encode()))
 
 
 def make_or_refuse(kernel: str, stub: str, folder: Path) -> None:
@@ -163,9 +165,15 @@ def make_or_refuse(kernel: str, stub: str, folder: Path) -> None:
         write_whole(folder / f"{processor_key()}-{stub}{REFUSED_SUFFIX}", b"")
 
 
-def compiled_code(text: str, place: Path) -> bytes:
-    """A shared object of a text of LLVM; raises as `make_code`."""
-    compiler, linker = code_tools()
+def compiled_code(text: str, place: Path, mark: bytes) -> bytes:
+    """A shared object of a text of LLVM; raises as `make_code`.
+
+    Args:
+        text: of a kernel.
+        place: a folder for what is between.
+        mark: of the kernel's file.
+    """
+    compiler, linker = code_tools(mark)
     (place / "a.ll").write_text(text)
     steps = (
         [compiler, "-O2", "-mcpu=native", "-relocation-model=pic", "-filetype=obj", "a.ll", "-o", "a.o"],

@@ -24,9 +24,8 @@ from simcli.kernels.language.expressions import local
 from simcli.kernels.language.internals import (
     ASTTransformer,
     Kernel,
-    KernelArgument,
-    TaichiCallableTemplateMapper,
     core,
+    engine,
     impl,
     ti,
 )
@@ -96,9 +95,7 @@ def given(kernel, real, lanes: int) -> Kernel:
     if key not in _kernels:
         item = ti.types.vector(lanes, real) if lanes > 1 else real
         made = _kernels[key] = Kernel(kernel._primal.func, kernel._primal.autodiff_mode)
-        made.arguments = with_memory(made.arguments, item)
-        made.template_slot_locations = [k + 1 for k in made.template_slot_locations]
-        made.mapper = TaichiCallableTemplateMapper(made.arguments, made.template_slot_locations)
+        give_memory(made, item)
     return _kernels[key]
 
 
@@ -217,14 +214,14 @@ def memory():
     return _listening[-1].memory if _listening else None
 
 
-def with_memory(arguments: list, item=None) -> list:
-    """Arguments of a kernel or procedure, the given array first.
+def give_memory(function, item=None) -> None:
+    """Let a kernel or procedure take the given array before its own arguments.
 
     Args:
-        arguments: its own.
+        function: of the engine.
         item: type of the array's items; that of the caller if None.
     """
-    return [KernelArgument(ti.types.ndarray(dtype=item, ndim=1), _MEMORY), *arguments]
+    engine.put_first(function, engine.Argument(ti.types.ndarray(dtype=item, ndim=1), _MEMORY))
 
 
 def _build_function(ctx, node: ast.FunctionDef):

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import simcli
+from simcli.engines import engine_of_process
 from simcli.release import commit
 
 if TYPE_CHECKING:
     import h5py
 
 MAX_FILE_BYTES = 64 * 2**20  # [B] of meshes and tables that a result keeps beside the scene, so that it can be run again
-PACKAGES = ("taichi", "numpy", "h5py")
 
 
 def sha256(text: str) -> str:
@@ -37,7 +37,7 @@ class Provenance:
         seed: of the batch.
         deterministic: False if some option gave up the same bytes.
         created_utc: ISO 8601.
-        versions: of simcli, its commit where that is known, python, taichi, numpy, h5py and the operating system; in a
+        versions: of simcli, its commit where that is known, python, the engine, numpy, h5py and the operating system; in a
             file also of hdf5.
         overrides: (option, text, path) of `--set` and the like, which make the scene of the sources the one that was run;
             None if they are not known.
@@ -63,17 +63,24 @@ class Provenance:
 
 def versions() -> dict[str, str]:
     """Versions of everything that a result depends on, without importing it."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {"simcli": simcli.__version__, "python": platform.python_version()}
+    of_bytes = versions_of("numpy", "h5py")
+    found = {"simcli": of_bytes.pop("simcli"), "python": platform.python_version()}
     if commit():
         found["simcli_commit"] = commit()
-    for package in PACKAGES:
+    return {**found, **of_bytes, "os": platform.platform()}
+
+
+def versions_of(*packages: str) -> dict[str, str]:
+    """Versions of simcli, of the engine that compiles, and of some packages, without importing them."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"simcli": simcli.__version__}
+    for package in (engine_of_process().package, *packages):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
-    return {**found, "os": platform.platform()}
+    return found
 
 
 def collect_provenance(

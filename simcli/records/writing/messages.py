@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ALIGNMENT = 64  # [B] a cache line
 LIMIT_BYTES = 64 * 1024 * 1024  # of frames that wait to be written; more where a commit is larger
 # To touch fresh memory costs ten times as much as to copy there, page by page; all at once it costs little.
-_AT_ONCE = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+_AT_ONCE = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)  # Windows has neither
 
 
 def nameless_file() -> int:

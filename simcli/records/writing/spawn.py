@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simcli.errors import OutputError
+from simcli.engines import refuse_system
 from simcli.records.writing.messages import Inbox, nameless_file, send
 
 # They reach a whole group of processes. The recorder waits for what the run makes of them.
@@ -82,12 +82,11 @@ class RecorderProcess(Correspondent):
         n_bytes: [B], that the file may take; the system gives the memory for its frames while nobody waits for it.
 
     Raises:
-        OutputError: the system has no such processes.
+        DeviceError: the system has no such processes.
     """
 
     def __init__(self, n_bytes: int = 0):
-        if os.name != "posix":
-            raise OutputError("runs are recorded on Linux and macOS only")
+        refuse_system()
         self.memory = nameless_file()
         command, environment = own_process("simcli.records.writing.recorder_process", str(self.memory), str(n_bytes))
         with signals_kept_from_children():

@@ -11,11 +11,13 @@ A process has an identity, so that others can see whether it lives. No clock of 
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import re
 import secrets
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -60,7 +62,9 @@ class Identity:
 
     def is_surely_dead(self) -> bool:
         """True if the process ran under the same kernel as this one and has ended; False if it lives or nobody can tell."""
-        return bool(self.boot) and self.boot == _boot() and _begun(self.pid) != self.begun
+        if not self.boot or self.boot != _boot():
+            return False
+        return _begun(self.pid) != self.begun if self.begun else _has_ended(self.pid)
 
 
 def this_process() -> Identity:
@@ -83,7 +87,25 @@ def _boot() -> str:
         start = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{start}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:
-        return ""
+        return _boot_of_macos() if sys.platform == "darwin" else ""
+
+
+def _boot_of_macos() -> str:
+    """Number of this start of the machine, as the system tells it."""
+    text, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
+    code = ctypes.CDLL(None).sysctlbyname(b"kern.bootsessionuuid", text, ctypes.byref(size), None, 0)
+    return text.value.decode() if code == 0 else ""
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether no process has a number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # somebody else's
+        return False
+    return False
 
 
 def _begun(pid: int) -> int:

@@ -60,7 +60,7 @@ def digest_of(names: Iterable[str]) -> str:
 
 def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake2b:
     """Digest of what all worlds of a batch share: scene, files, code, precision, class of device."""
-    from simcli.records.contents.provenance import versions
+    from simcli.records.contents.provenance import versions_of
     from simcli.source_digest import code_digest
     from simcli.spec import resolved_yaml
     from simcli.spec.checks.references import named_files
@@ -69,8 +69,13 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake
     # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.
     idle = {"batch": type(spec.batch)(), "look": LookSpec(), "name": "", "description": "", "expect": ()}
     bare = spec.model_copy(update=idle)
-    facts = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
-    facts |= {"code": code_digest(), "precision": spec.solver.precision, "device": device, "scene": resolved_yaml(bare)}
+    facts = {
+        **versions_of(),
+        "code": code_digest(),
+        "precision": spec.solver.precision,
+        "device": device,
+        "scene": resolved_yaml(bare),
+    }
     whole = hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=NAME_BYTES)
     for _, name in sorted(named_files(spec), key=lambda one: one[1]):
         whole.update(f"\0{name}\0".encode() + hashlib.sha256((document.folder / name).read_bytes()).digest())
