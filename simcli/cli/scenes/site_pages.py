@@ -35,7 +35,7 @@ RETURNED = {
     "DeviceView": "simcli.kernels.device.dlpack",
     "WorldTable": "simcli.analysis.worlds.world_table",
     "WorldColumn": "simcli.analysis.worlds.world_table",
-    "Standing": "simcli.sweeps.sweep_options",
+    "SweepProgress": "simcli.sweeps.sweep_options",
     "Model": "simcli.model.tables.model",
 }
 _ERRORS = "simcli.errors"
