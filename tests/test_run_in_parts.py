@@ -86,7 +86,7 @@ def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole,
     ticks = []
     outcome = execute(scene, "parts.h5", watch=lambda tick: ticks.append(tick) or True)
     assert outcome.sub_batches == PARTS
-    assert not whole.parts
+    assert not whole.sub_batches
     assert told(outcome) == told(whole)
     assert [one.world for one in outcome.failures] == [5, 6]
     assert not differing(committed(outcome.output), committed(whole.output))
@@ -150,11 +150,11 @@ def test_what_a_run_tells_once_is_told_once_and_at_its_place(tmp_path, small_mem
     path = tmp_path / "crank.yaml"
     path.write_text(CRANK)
     parts = pipeline.execute(pipeline.prepare(pipeline.Request(path, tmp_path / "parts.h5", device="cpu")))
-    assert parts.parts == PARTS
+    assert parts.sub_batches == PARTS
     monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)
     for name in ("whole", "short"):
         whole = pipeline.execute(pipeline.prepare(pipeline.Request(path, tmp_path / f"{name}.h5", device="cpu")))
-        assert not whole.parts
+        assert not whole.sub_batches
         assert told(parts) == told(whole)
         assert parts.unsolved == whole.unsolved
         assert not differing(committed(parts.output), committed(whole.output))
