@@ -25,6 +25,7 @@ from support.sweep_stand_in import SECONDS, number_of, table_of
 import simcli as package
 from simcli import engines
 from simcli.cli import process as cli_process
+from simcli.cli.scenes import doctor
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.cli.sweeps.sweep_status import failure_lines, progress_line, summary_text
 from simcli.engines import KERNEL_ENGINES, SUPPORT, engine_of_process
@@ -397,6 +398,19 @@ def test_an_installation_brings_the_engine_of_the_table():
         for minor in range(int(first[2:]), int((last or first)[2:]) + 1):
             assert brought(platform, machine, minor) == [one.package], (one, minor)
     assert [brought("win32", "AMD64", minor) for minor in range(11, 15)] == [[]] * 4
+
+
+def test_doctor_looks_at_all_that_an_installation_can_bring():
+    """The packages of all extras, and those that are always there; the engines' versions in messages."""
+    requirements = pytest.importorskip("packaging.requirements")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [requirements.Requirement(one) for one in project["dependencies"]]
+    assert {one.name for one in needed} == {*doctor.NEEDED, *KERNEL_ENGINES}
+    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name not in ("all", "test")}
+    brought = {requirements.Requirement(one).name for wanted in extras.values() for one in wanted}
+    assert brought == {*doctor.OPTIONAL, "quadrants"} - {"pin"}
+    for one in needed:
+        assert one.name not in KERNEL_ENGINES or f"pip install {one.name}{one.specifier}" in KERNEL_ENGINES[one.name].remedy
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")

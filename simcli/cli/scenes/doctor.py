@@ -23,6 +23,8 @@ OPTIONAL = {
     "distributed": "sweep run --cluster",
     "mujoco": "import of MJCF",
     "coacd": "decompose",
+    "sphinx": "docs --html",
+    "myst-parser": "docs --html",
     "pin": "the tests",
 }
 _ENGINE = "engine"  # name of a line
