@@ -51,7 +51,7 @@ REVERTS = {
     "A5": Revert("lines touched in one point", "kernels/collision/manifold.py", "    if reference < 0:",
                  "    if reference < -1:", "own_mirror_image and generalized and -0"),
     "A6": Revert("rounding chose the fifth point of a disc", "kernels/collision/points.py", "+ GAP) <= limit:",
-                 "+ GAP) < -1e30:", "discs and far and generalized and -0"),
+                 "+ GAP) < -1e30:", "discs and turned and generalized and -0"),
     "A6b": Revert("contacts far from the origin disagreed on which gaps are none", "kernels/collision/table_rows.py",
                   '_SIZES = {"float64": 1e4, ', '_SIZES = {"float64": 1.0, ', "flats and far and generalized"),
     "A7": Revert("terrain had normals across its crests", "kernels/collision/terrain.py", "if is_valid and n_edges > 1:",
