@@ -12,15 +12,16 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model.closure.branches import SAME_BRANCH, Judge, as_far, jumped, other_ways, parted, scattered, travelled
+from simcli.cores import cores
+from simcli.model.closure.branches import SAME_BRANCH, Judge, as_far, jumped, other_ways, parted, scattered
 from simcli.model.closure.chart import Chart, moved
+from simcli.model.closure.continuation import follow_legs, follow_path
 from simcli.model.closure.gaps import Gaps
-from simcli.model.closure.held import Wishes, branches_meet, chosen, displacement, drawn, generic, put, wrapped
+from simcli.model.closure.held import WrittenValues, branches_meet, chosen, displacement, drawn, generic, put, wrapped
 from simcli.model.closure.limits import OUTSIDE, bounds_of
 from simcli.model.closure.loop_problem import LEAST_GAP, OPEN_LOOP, LoopProblem
 from simcli.model.closure.newton import Closer
 from simcli.model.closure.postures import Configuration, Probe
-from simcli.model.closure.travel import travel
 from simcli.model.tables.model import Array
 
 _CORRECTIONS = 60  # of a posture; a gap of singular dofs is halved by each
@@ -68,8 +69,8 @@ def assembled(problem: LoopProblem) -> Assembled:
     Args:
         problem: at the coordinates that are written.
     """
-    wishes = Wishes.of(problem)
-    closer = Closer(problem, wishes.drawn)
+    written = WrittenValues.of(problem)
+    closer = Closer(problem, written.drawn)
     shape = (problem.lead, len(closer.groups))
     found = Assembled(
         Configuration(problem.q, problem.angle).copy(),
@@ -80,30 +81,41 @@ def assembled(problem: LoopProblem) -> Assembled:
         problem.qd.copy(),
         *np.zeros((2, *problem.acts.shape)),
     )
-    for worlds in problem.portions():
+
+    def assemble(worlds: Array) -> None:
         part = closer.of_worlds(worlds)
-        own, here = part.problem, _assemble(found, worlds, part, wishes.of_worlds(worlds, problem.lead))
+        own, here = part.problem, _assemble(found, worlds, part, written.of_worlds(worlds, problem.lead))
         own.q, own.angle = found.posture.q[worlds], found.posture.angle[worlds]
         found.residuals[worlds], found.slip[worlds] = own.least_rates(here)
         found.qd[worlds], found.posture.angle[worlds] = own.qd, own.angle
+
+    portions = problem.portions()
+    if len(portions) == 1:
+        assemble(portions[0])
+        return found
+    from concurrent.futures import ThreadPoolExecutor  # late: it takes 10 ms
+
+    with ThreadPoolExecutor(min(cores(), len(portions))) as threads:  # numpy leaves Python's lock to others as it counts
+        for _ in threads.map(assemble, portions):
+            pass
     return found
 
 
-def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) -> tuple[Chart, Gaps, Array] | None:
+def _assemble(found: Assembled, portion: Array, closer: Closer, written: WrittenValues) -> tuple[Chart, Gaps, Array] | None:
     """Find the coordinates of some worlds; gives what is measured there, None where something has moved.
 
     Args:
         found: of all worlds, written to.
         portion: (W,), numbers of these worlds.
         closer: of them.
-        wishes: of them.
+        written: of them.
     """
     problem, bounds = closer.problem, bounds_of(closer.problem.model)
     start = Configuration(problem.q, problem.angle)
     seen = closer.probed(*problem.measured())
     found.posture.angle[portion] = seen.gaps.angle
     nothing = np.zeros(problem.qd.shape, bool)
-    todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, nothing, bounds, start, problem.goal).excess(start) > 0.0)
+    todo = (seen.gap > LEAST_GAP) | (Judge(closer, written, nothing, bounds, start, problem.goal).excess(start) > 0.0)
     if not todo.any():
         return seen.chart, seen.gaps, seen.residuals
     blocked = None
@@ -111,7 +123,7 @@ def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) 
         worlds = np.flatnonzero(todo.any(axis=1))
         some = None if blocked is None else blocked[worlds]
         own = closer if len(worlds) == problem.lead else closer.of_worlds(worlds)
-        part = _Assembly(own, wishes.of_worlds(worlds, problem.lead), todo[worlds], some)
+        part = _Assembly(own, written.of_worlds(worlds, problem.lead), todo[worlds], some)
         part.put_into(found, portion[worlds])
         todo[worlds], blocked = part.rest, np.zeros(todo.shape, bool)
         blocked[worlds] = part.blocked
@@ -122,14 +134,14 @@ class _Assembly:
     """Closes some groups of some worlds.
 
     Args:
-        closer, wishes: of these worlds.
+        closer, written: of these worlds.
         todo: (W, G) bool, groups.
         blocked: (W, G) bool, where the straight way does not close, and what it does not reach is looked for; None: not
             known, and what it does not reach is the rest, so that few worlds take the time that this takes.
     """
 
-    def __init__(self, closer: Closer, wishes: Wishes, todo: Array, blocked: Array | None):
-        self.closer, self.wishes, self.todo, self.problem = closer, wishes, todo, closer.problem
+    def __init__(self, closer: Closer, written: WrittenValues, todo: Array, blocked: Array | None):
+        self.closer, self.written, self.todo, self.problem = closer, written, todo, closer.problem
         self.is_thorough, self.rest = blocked is not None, np.zeros(todo.shape, bool)
         self.blocked = np.zeros(todo.shape, bool) if blocked is None else blocked
         self.goal, self.tree = self.problem.goal, np.broadcast_to(self.problem.is_tree, self.problem.qd.shape)
@@ -137,7 +149,7 @@ class _Assembly:
         self.bounds = bounds_of(self.problem.model)
         self.draw()
         self.hold()
-        self.judge = Judge(closer, wishes, self.held, self.bounds, self.drawn, self.goal)
+        self.judge = Judge(closer, written, self.held, self.bounds, self.drawn, self.goal)
         self.best = self.judge.nothing(self.drawn)
         self.go()
         self.check_hints()
@@ -155,12 +167,12 @@ class _Assembly:
 
     def draw(self) -> None:
         """The drawing, closed, and what is held; prescribed coordinates of rows are as drawn."""
-        closer, wishes = self.closer, self.wishes
-        writes = np.array([wishes.given[dofs].any() for _, dofs in closer.groups])
-        q = np.where(closer.spread(self.todo & writes, closer.group_of_q), wishes.drawn, self.problem.q)
+        closer, written = self.closer, self.written
+        writes = np.array([written.given[dofs].any() for _, dofs in closer.groups])
+        q = np.where(closer.spread(self.todo & writes, closer.group_of_q), written.drawn, self.problem.q)
 
         def find(own: Closer, *state: Array) -> tuple[Array, ...]:
-            return drawn(own, wishes, writes, *state)
+            return drawn(own, written, writes, *state)
 
         found = closer.once(find, q, self.problem.angle, self.goal, self.todo)
         self.drawn, self.beside = Configuration(*found[:2]), Configuration(*found[2:4])
@@ -168,8 +180,8 @@ class _Assembly:
 
     def hold(self) -> None:
         """By how much moves what is held, and whether branches part at the drawing."""
-        closer, turns = self.closer, self.wishes.turns
-        change = displacement(closer, self.drawn.q, self.wishes.aim)
+        closer, turns = self.closer, self.written.turns
+        change = displacement(closer, self.drawn.q, self.written.q)
         self.change = np.where(turns & (np.abs(change) > _MANY_TURNS), wrapped(turns, change), change) * self.held
         prescribed = [(self.goal - self.first_goal)[:, rows].any(axis=1) for rows, _ in closer.groups]
         self.moves = self.is_drawn & ((closer.sizes(self.change) > 0.0) | np.stack(prescribed, axis=1))
@@ -184,7 +196,7 @@ class _Assembly:
     def go(self) -> None:
         """From the drawing to what is held."""
         goals, straight = (self.first_goal, self.goal), ~self.parts & ~self.blocked
-        there, part = travel(self.closer, self.drawn, goals, self.held, self.change, self.moves & straight)
+        there, part = follow_path(self.closer, self.drawn, goals, self.held, self.change, self.moves & straight)
         self._weigh(there, self.is_drawn & (part >= 1.0) & straight)
         if not self.is_thorough:
             self.blocked = part < 1.0
@@ -192,10 +204,10 @@ class _Assembly:
             return
         if self.parts.any():
             self._part(goals)
-        for legs in other_ways(self.wishes, self.held, self.change):
+        for legs in other_ways(self.written, self.held, self.change):
             missing = self.is_drawn & ~self.best.found
             if missing.any():
-                self._weigh(*travelled(self.closer, self.drawn, goals, legs, missing))
+                self._weigh(*follow_legs(self.closer, self.drawn, goals, legs, missing))
         missing = self.todo & ~self.best.found
         if missing.any():
             self.best = jumped(self.judge, self.best, missing, self._ended(self.drawn))
@@ -208,7 +220,7 @@ class _Assembly:
     def _part(self, goals: tuple[Array, Array]) -> None:
         """The best of the branches that meet at the drawing."""
         found = parted(self.judge, self.drawn, goals, self.change, self.parts)
-        hinted = self.closer.sizes(np.ones(self.held.shape), self.wishes.hints(self.held)) > 0.0
+        hinted = self.closer.sizes(np.ones(self.held.shape), self.written.hints(self.held)) > 0.0
         self.forks = np.where(self.parts & ~hinted, found.branches, 0)
         self._weigh(found.posture, self.parts & found.found)
 
@@ -218,7 +230,7 @@ class _Assembly:
     def _ended(self, there: Configuration) -> Configuration:
         """A posture with what is held exactly at its place, turns included, closed as near as rounding lets."""
         held = self.held & self.closer.spread(self.todo, self.closer.group_of_dof)
-        start = Configuration(put(self.problem, there.q, self.wishes.aim, held), there.angle)
+        start = Configuration(put(self.problem, there.q, self.written.q, held), there.angle)
         return self.closer.close(start, self.goal, self.tree & ~self.held, self.todo, 0.0, _CORRECTIONS)[0]
 
     def check_hints(self) -> None:
@@ -239,11 +251,11 @@ class _Assembly:
 
     def _near_hints(self, unmet: Array) -> None:
         """Weigh postures near hints: what is held goes on from a posture that they make alone, or they give way to it."""
-        closer, hints = self.closer, self.wishes.hints(self.held)
-        alone, seen = self._with_hints(self.drawn, self.tree & ~self.wishes.prescribed, unmet)
+        closer, hints = self.closer, self.written.hints(self.held)
+        alone, seen = self._with_hints(self.drawn, self.tree & ~self.written.prescribed, unmet)
         met = unmet & (seen.gap <= OPEN_LOOP) & (self.judge.from_hints(alone) <= _MET)
-        change = displacement(closer, alone.q, self.wishes.aim) * self.held
-        there, part = travel(closer, alone, (self.goal, self.goal), self.held, change, met)
+        change = displacement(closer, alone.q, self.written.q) * self.held
+        there, part = follow_path(closer, alone, (self.goal, self.goal), self.held, change, met)
         there, met = self._ended(there), met & (part >= 1.0)
         count = [hints[:, dofs].sum(axis=1) - self.held[:, dofs].sum(axis=1) for _, dofs in closer.groups]
         is_posture = met & (np.stack(count, axis=1) > 0)  # more than freedoms, and they agree: it is a drawing
@@ -256,8 +268,8 @@ class _Assembly:
 
     def _with_hints(self, start: Configuration, free: Array, wanted: Array) -> tuple[Configuration, Probe]:
         """A posture near the hints: first they stay, and what else is free closes the loop, then all that is free."""
-        closer, hints = self.closer, self.wishes.hints(self.held)
-        change = displacement(closer, start.q, self.wishes.aim) * hints
+        closer, hints = self.closer, self.written.hints(self.held)
+        change = displacement(closer, start.q, self.written.q) * hints
         q = moved(self.problem.model.links, start.q, change * closer.spread(wanted, closer.group_of_dof))
         there = Configuration(q, start.angle)
         for may in (free & ~hints, free):
@@ -266,12 +278,12 @@ class _Assembly:
 
     def _within_limits(self, beyond: Array) -> None:
         """Weigh other branches; freedoms that nothing written holds stay with the coordinates that are within limits."""
-        closer, wishes, posture = self.closer, self.wishes, self.best.posture
+        closer, written, posture = self.closer, self.written, self.best.posture
         beside = closer.probe(generic(closer, posture, self.goal, self.tree, beyond), self.goal)
-        unwritten = [[d] for d in np.flatnonzero(self.problem.is_tree & ~wishes.written)]
-        more = chosen(closer, replace(wishes, units=wishes.units + unwritten), beside, beyond, self._passed(posture))
+        unwritten = [[d] for d in np.flatnonzero(self.problem.is_tree & ~written.is_written)]
+        more = chosen(closer, replace(written, units=written.units + unwritten), beside, beyond, self._passed(posture))
         held = np.where(closer.spread(beyond, closer.group_of_dof), more, self.held)
-        self.best = scattered(Judge(closer, wishes, held, self.bounds, self.drawn, self.goal), self.best, beyond)
+        self.best = scattered(Judge(closer, written, held, self.bounds, self.drawn, self.goal), self.best, beyond)
 
     def _passed(self, posture: Configuration) -> Array:
         """(W, NV) bool, coordinates beyond their limits and not held: they are what has to move."""
@@ -286,9 +298,9 @@ class _Assembly:
 
     def _wind(self) -> None:
         """Hints in the turn in which they are written."""
-        turns, at = self.wishes.turns, self.problem.meter.q_of_dof
-        hints = self.wishes.hints(self.held) & turns & self.closer.spread(self.todo, self.closer.group_of_dof)
-        away = displacement(self.closer, self.best.posture.q, self.wishes.aim)
+        turns, at = self.written.turns, self.problem.meter.q_of_dof
+        hints = self.written.hints(self.held) & turns & self.closer.spread(self.todo, self.closer.group_of_dof)
+        away = displacement(self.closer, self.best.posture.q, self.written.q)
         own, q = np.flatnonzero(turns), self.best.posture.q.copy()
         q[:, at[own]] += np.where(hints, away - wrapped(turns, away), 0.0)[:, own]
         self.best = replace(self.best, posture=Configuration(q, self.best.posture.angle))

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.closure.assembly import Assembled, Why, assembled
-from simcli.model.closure.limits import OutOfReach, Outside, beyond_reach, has_bounds, outside
+from simcli.model.closure.limits import has_bounds, outside_limits
 from simcli.model.closure.loop_problem import OPEN_LOOP, LoopProblem
 from simcli.model.closure.postures import unit_of_row
 from simcli.model.constraints.build import constraints_of
@@ -188,7 +188,7 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
         faults += _open(mechanism, found, True)
         speed = np.where(mechanism.acts, mechanism.rates(mechanism.slopes(chart, gaps)) - mechanism.speed, 0.0)
         faults += _slipping(mechanism, speed, faults, True)
-    faults += _outside(mechanism, faults)
+    faults += outside_limits(mechanism, faults)
     changed = at_rest(_with_start(model, mechanism, before))
     faults = sorted(faults, key=lambda fault: fault.world)
     moves, forks = (moves_of(mechanism, before, done), forks_of(mechanism, done)) if done else ((), ())
@@ -257,11 +257,6 @@ def _with_start(model: Model, mechanism: LoopProblem, before: Array) -> Model:
     return replace(model, **found)
 
 
-def _worlds_of(mechanism: LoopProblem, world: int) -> range:
-    """Worlds that one entry of the arrays stands for."""
-    return range(mechanism.model.n_worlds) if mechanism.lead == 1 else range(world, world + 1)
-
-
 def _worst_rows(mechanism: LoopProblem, residuals: Array, bound: Array) -> list[tuple[int, int, float]]:
     """World, row and size of the worst row of each joint that lacks more than a bound, (lead,)."""
     found = []
@@ -270,7 +265,7 @@ def _worst_rows(mechanism: LoopProblem, residuals: Array, bound: Array) -> list[
         joint = mechanism.constraints.rows.joint
         for j in np.unique(joint[size > bound[world]]):
             row = int(np.where(joint == j, size, -1.0).argmax())
-            found += [(one, row, float(size[row])) for one in _worlds_of(mechanism, int(world))]
+            found += [(one, row, float(size[row])) for one in mechanism.worlds_of(int(world))]
     return found
 
 
@@ -318,39 +313,6 @@ def _slipping(mechanism: LoopProblem, residuals: Array, before: list[StartFault]
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"
         found.append(StartFault(code, world, j, size, path, text, hint))
     return found
-
-
-def _outside(mechanism: LoopProblem, before: list[StartFault]) -> list[StartFault]:
-    """Coordinates outside their hard limits, of worlds whose loops are closed."""
-    model, known, found = mechanism.model, {fault.world for fault in before}, []
-    causes: dict[int, list[OutOfReach]] = {}  # of worlds in which nothing else than what holds the joints can be changed
-    for one in outside(mechanism):
-        if one.world not in causes:
-            causes[one.world] = beyond_reach(model, one.world)
-            found += [
-                StartFault("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
-                for cause in causes[one.world]
-                for world in _worlds_of(mechanism, one.world)
-                if world not in known
-            ]
-        if any(one.joint in cause.joints for cause in causes[one.world]):
-            continue
-        found += [_outside_limit(model, one, world) for world in _worlds_of(mechanism, one.world) if world not in known]
-    return found
-
-
-def _outside_limit(model: Model, one: Outside, world: int) -> StartFault:
-    """A joint that begins outside its limit; of one that follows another, the other is to begin elsewhere."""
-    name, unit = model.joints.name[one.joint], "m" if one.is_length else "rad"
-    text = (
-        f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit [{one.lower:.6g}, {one.upper:.6g}] {unit}"
-    )
-    gears = np.flatnonzero(model.mimics.follower == model.joints.qd_start[one.joint])
-    hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
-    if len(gears):
-        label = model.joints.name[model.dofs.joint[model.mimics.leader[gears[0]]]]
-        hint = f"it follows `{label}`: change the initial value of that joint, by `initial: {{joint_q: {{{label}: ...}}}}`"
-    return StartFault("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)
 
 
 def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:

@@ -10,12 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from simcli.model.closure.chart import moved
-from simcli.model.closure.held import WHOLE_TURN, Wishes, counted, displacement, put, wrapped
+from simcli.model.closure.continuation import Legs, follow_path
+from simcli.model.closure.held import WHOLE_TURN, WrittenValues, counted, displacement, put, wrapped
 from simcli.model.closure.limits import OUTSIDE, Bound
 from simcli.model.closure.loop_problem import OPEN_LOOP
 from simcli.model.closure.newton import Closer
 from simcli.model.closure.postures import Configuration
-from simcli.model.closure.travel import travel
 from simcli.model.tables.model import Array
 
 SAME_BRANCH = 1e-6  # [rad, or lengths of the loop] between postures of one branch, and between scores that are equal
@@ -47,15 +47,17 @@ class Judge:
 
     Args:
         closer: of the problem.
-        wishes: of the same.
+        written: of the same.
         held: (W, NV) bool.
         bounds: hard limits.
         drawn: closed, with the mass matrices there.
         goal: (W, R), as of `LoopProblem`.
     """
 
-    def __init__(self, closer: Closer, wishes: Wishes, held: Array, bounds: list[Bound], drawn: Configuration, goal: Array):
-        self.closer, self.wishes, self.held, self.bounds = closer, wishes, held, bounds
+    def __init__(
+        self, closer: Closer, written: WrittenValues, held: Array, bounds: list[Bound], drawn: Configuration, goal: Array
+    ):
+        self.closer, self.written, self.held, self.bounds = closer, written, held, bounds
         self.drawn, self.goal, self.free = drawn, goal, ~held & closer.problem.is_tree
 
     @cached_property
@@ -87,12 +89,12 @@ class Judge:
 
     def from_hints(self, posture: Configuration) -> Array:
         """[rad, or lengths of the loop], (W, G), the largest distance of a hint, without full turns."""
-        away = wrapped(self.wishes.turns, displacement(self.closer, posture.q, self.wishes.aim))
-        return self.closer.sizes(away, self.wishes.hints(self.held))
+        away = wrapped(self.written.turns, displacement(self.closer, posture.q, self.written.q))
+        return self.closer.sizes(away, self.written.hints(self.held))
 
     def score(self, posture: Configuration, near: Configuration | None = None) -> Array:
         """(W, G, 3), of `Best`; the last by where its branch begins, `near`, if that is known."""
-        away = wrapped(self.wishes.turns, displacement(self.closer, self.drawn.q, (near or posture).q))
+        away = wrapped(self.written.turns, displacement(self.closer, self.drawn.q, (near or posture).q))
         work = np.zeros((self.closer.problem.lead, len(self.closer.groups)), order="F")
         for g, (_, dofs) in enumerate(self.closer.groups):
             M, x = self.masses[g], away[:, dofs]
@@ -115,7 +117,7 @@ class Judge:
             near: of `score`.
         """
         score = self.score(posture, near)
-        apart = self.closer.sizes(wrapped(self.wishes.turns, displacement(self.closer, best.posture.q, posture.q)))
+        apart = self.closer.sizes(wrapped(self.written.turns, displacement(self.closer, best.posture.q, posture.q)))
         is_new = good & best.found & (apart > SAME_BRANCH)
         better, equal = np.zeros(good.shape, bool), np.ones(good.shape, bool)
         for n in range(score.shape[-1]):
@@ -135,7 +137,7 @@ class Judge:
         """Whether the first coordinate that differs is larger in the other, (W, G): what decides where nothing else does."""
         shape = (len(one.q), len(self.closer.groups))
         found, is_open = np.zeros(shape, bool), np.ones(shape, bool)
-        change = wrapped(self.wishes.turns, displacement(self.closer, one.q, other.q))
+        change = wrapped(self.written.turns, displacement(self.closer, one.q, other.q))
         for g, (_, dofs) in enumerate(self.closer.groups):
             for d in dofs:
                 found[:, g] |= is_open[:, g] & (change[:, d] > SAME_BRANCH)
@@ -156,8 +158,8 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
     Args:
         judge: of the problem.
         start: closed, where gradients see less than aside.
-        goals: of `travel`.
-        change: of `travel`.
+        goals: of `follow_path`.
+        change: of `follow_path`.
         wanted: (W, G) bool, groups that are asked for.
     """
     closer, held = judge.closer, judge.held
@@ -176,7 +178,7 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
                 good = wanted & (seen.gap <= OPEN_LOOP)
                 if good.any():
                     rest, near = (1.0 - first) * good, there
-                    there, part = travel(
+                    there, part = follow_path(
                         closer, there, (goal, goals[1]), held, change * closer.spread(rest, closer.group_of_dof), good
                     )
                     best = judge.weigh(best, there, good & (part >= 1.0), near)
@@ -233,7 +235,7 @@ def scattered(judge: Judge, best: Best, wanted: Array) -> Best:
 
 def _within(judge: Judge, q: Array) -> Array:
     """Coordinates in the turn in which they are within their limits, if there is one."""
-    laws, at, turns = judge.closer.problem.constraints.laws, judge.closer.problem.meter.q_of_dof, judge.wishes.turns
+    laws, at, turns = judge.closer.problem.constraints.laws, judge.closer.problem.meter.q_of_dof, judge.written.turns
     found = q.copy()
     for one in judge.bounds:
         d = int(laws.dof[one.law])
@@ -249,30 +251,29 @@ def _within(judge: Judge, q: Array) -> Array:
 def _unwound(judge: Judge, start: Configuration, q: Array) -> Array:
     """Coordinates in the turn in which a posture has them."""
     change = displacement(judge.closer, start.q, q)
-    back = wrapped(judge.wishes.turns, change) - change
+    back = wrapped(judge.written.turns, change) - change
     found, at = q.copy(), judge.closer.problem.meter.q_of_dof
-    own = np.flatnonzero(judge.wishes.turns)
+    own = np.flatnonzero(judge.written.turns)
     found[:, at[own]] += back[:, own]
     return found
 
 
 _WAY_CORRECTIONS = 60
-Legs = list[tuple[Array, Array]]  # of a way: what is held on each, (W, NV) bool, and by how much it moves, (W, NV)
 
 
-def other_ways(wishes: Wishes, held: Array, change: Array) -> Iterator[Legs]:
+def other_ways(written: WrittenValues, held: Array, change: Array) -> Iterator[Legs]:
     """Ways to the same end: the first or the last unit the other way round; one unit after another, from either end.
 
     Args:
-        wishes: of the problem.
+        written: of the problem.
         held: (W, NV) bool.
         change: [m, rad], (W, NV), of the straight way.
     """
     n = held.shape[1]
-    units = [unit for unit in wishes.units if held[:, unit].any()]
-    round_about = np.where(wishes.turns & (change != 0.0), change - 2.0 * np.pi * np.sign(change), change)
+    units = [unit for unit in written.units if held[:, unit].any()]
+    round_about = np.where(written.turns & (change != 0.0), change - 2.0 * np.pi * np.sign(change), change)
     for unit in (units[:1] + units[-1:]) if len(units) > 1 else units:
-        if wishes.turns[unit].all():
+        if written.turns[unit].all():
             yield [(held, np.where(np.isin(np.arange(n), unit), round_about, change))]
     for some in (units, units[::-1]) if len(units) > 1 else ():
         yield [(so_far, change * own) for so_far, own in _one_by_one(some, held)]
@@ -287,25 +288,6 @@ def _one_by_one(units: list[list[int]], held: Array) -> Iterator[tuple[Array, Ar
         yield so_far, own
 
 
-def travelled(
-    closer: Closer, start: Configuration, goals: tuple[Array, Array], legs: Legs, wanted: Array
-) -> tuple[Configuration, Array]:
-    """Where a way ends, and which groups, (W, G) bool, have made it.
-
-    Args:
-        closer: of the problem.
-        start: closed.
-        goals: of `travel`; those of rows are reached on the first leg.
-        legs: the way.
-        wanted: (W, G) bool, groups that are asked for.
-    """
-    now, arrived = start, wanted.copy()
-    for n, (held, change) in enumerate(legs):
-        now, part = travel(closer, now, (goals[min(n, 1)], goals[1]), held, change, arrived)
-        arrived = arrived & (part >= 1.0)
-    return now, arrived
-
-
 def jumped(judge: Judge, best: Best, wanted: Array, near: Configuration) -> Best:
     """What is best of postures that close with what is held at its place, from what is written and from many sides.
 
@@ -316,7 +298,7 @@ def jumped(judge: Judge, best: Best, wanted: Array, near: Configuration) -> Best
         near: a posture around which the others are, with what is held at its place.
     """
     closer = judge.closer
-    q = np.where(closer.spread(wanted, closer.group_of_q), judge.wishes.aim, judge.drawn.q)
+    q = np.where(closer.spread(wanted, closer.group_of_q), judge.written.q, judge.drawn.q)
     for evenly in (True, False):
         start = Configuration(q, judge.drawn.angle)
         there, seen, _ = closer.close(start, judge.goal, judge.free, wanted, 0.0, _WAY_CORRECTIONS, evenly)
@@ -332,18 +314,18 @@ def as_far(judge: Judge, goals: tuple[Array, Array], drawn: Configuration, wante
 
     Args:
         judge: of the problem.
-        goals: of `travel`.
+        goals: of `follow_path`.
         drawn: closed where it can be.
         wanted: (W, G) bool, groups that are asked for.
         is_drawn: (W, G) bool, groups of which the drawing is closed; the others begin where they are written.
     """
-    closer, wishes, now = judge.closer, judge.wishes, drawn
-    for n, (held, own) in enumerate(_one_by_one(wishes.units, judge.held)):
-        change = displacement(closer, now.q, wishes.aim) * own
-        now, _ = travel(closer, now, (goals[min(n, 1)], goals[1]), held, change, wanted & is_drawn)
-    start = closer.taken(Configuration(wishes.aim, drawn.angle), now, wanted & is_drawn)
-    prescribed = np.broadcast_to(wishes.prescribed, judge.held.shape)
-    start = Configuration(put(closer.problem, start.q, wishes.aim, prescribed), start.angle)
+    closer, written, now = judge.closer, judge.written, drawn
+    for n, (held, own) in enumerate(_one_by_one(written.units, judge.held)):
+        change = displacement(closer, now.q, written.q) * own
+        now, _ = follow_path(closer, now, (goals[min(n, 1)], goals[1]), held, change, wanted & is_drawn)
+    start = closer.taken(Configuration(written.q, drawn.angle), now, wanted & is_drawn)
+    prescribed = np.broadcast_to(written.prescribed, judge.held.shape)
+    start = Configuration(put(closer.problem, start.q, written.q, prescribed), start.angle)
     found, rest = start, wanted
     for evenly in (True, False):
         there, seen, _ = closer.close(

@@ -66,7 +66,7 @@ class Meter:
         row_of_dof: (NV,) row that is the coordinate of a dof outside the tree, else -1.
         q_of_dof: (NV,) index into joint_q of a dof with one coordinate.
         first_angle: [rad], (W|1, R), what each turn begins with.
-        aim: (W|1, R, 3, 3), where prescribed balls shall be turned, child against parent; the identity for other rows.
+        target_rotation: (W|1, R, 3, 3), child against parent, of prescribed balls; the identity for other rows.
         held: (NJ + 1,), turns that each joint holds, 0 of no joint.
         is_flat: whether the scene is planar.
     """
@@ -76,7 +76,7 @@ class Meter:
     row_of_dof: Array
     q_of_dof: Array
     first_angle: Array
-    aim: Array
+    target_rotation: Array
     held: Array
     is_flat: bool
 
@@ -131,11 +131,11 @@ class Meter:
 
 def _target_rotations(model: Model, rows: Rows) -> Array:
     motion = prescribed(model, 0.0)[..., 0]
-    aim = np.broadcast_to(np.eye(3), (len(motion), rows.n, 3, 3)).copy()
+    found = np.broadcast_to(np.eye(3), (len(motion), rows.n, 3, 3)).copy()
     for first in balls_by_position(model.joints, model.motions):
         chosen = (rows.dof >= first) & (rows.dof < first + 3)
-        aim[:, chosen] = rot.quat_to_matrix(rot.quat_from_vector(motion[:, first : first + 3]))[:, None]
-    return aim
+        found[:, chosen] = rot.quat_to_matrix(rot.quat_from_vector(motion[:, first : first + 3]))[:, None]
+    return found
 
 
 def _blank(lead: int, rows: Rows) -> Gaps:
@@ -149,7 +149,12 @@ class _Ends:
 
     def __init__(self, meter: Meter, chart: Chart):
         self.anchor_pairs, self.rows, self.chart = meter.constraints.anchor_pairs, meter.constraints.rows, chart
-        self.of_row, self.aim, self.held, self.is_flat = meter.anchor_pair, meter.aim, meter.held, meter.is_flat
+        self.of_row, self.target_rotation, self.held, self.is_flat = (
+            meter.anchor_pair,
+            meter.target_rotation,
+            meter.held,
+            meter.is_flat,
+        )
         c = self.anchor_pairs
         self.anchors = [
             chart.o[:, link] + rot.turn(chart.R[:, link], point)
@@ -312,7 +317,7 @@ def _nearest(angle: Array, near: Array) -> Array:
 def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
     """A rate without a coordinate; where it follows a motion, the turn from where that is."""
     F_a, F_b = e.frames
-    turned = rot.multiply(rot.multiply(rot.transpose(F_a), F_b), rot.transpose(e.aim[:, chosen]))
+    turned = rot.multiply(rot.multiply(rot.transpose(F_a), F_b), rot.transpose(e.target_rotation[:, chosen]))
     log, _factor = rot.rotation_log(rot.matrix_to_quat(turned))
     hard = e.rows.is_hard[chosen]
     found.residual[:, chosen] = np.where(hard, rot.dot(log, e.column("on_a")), 0.0)

@@ -29,31 +29,31 @@ _CORRECTIONS = 15
 
 
 @dataclass(frozen=True)
-class Wishes:
+class WrittenValues:
     """What is asked of the coordinates of a problem.
 
     Attributes:
-        aim: [m, rad, 1], (W, NQ), as written; where nothing is written as drawn.
+        q: [m, rad, 1], (W, NQ), as written; where nothing is written as drawn.
         drawn: [m, rad, 1], (W, NQ).
         units: dofs that are held together, in the order in which they are.
-        given: (NV,) bool, what is written.  prescribed: (NV,) bool, what is prescribed.  written: (NV,) bool, either of
+        given: (NV,) bool, what is written.  prescribed: (NV,) bool, what is prescribed.  is_written: (NV,) bool, either of
         them.
         stays: (NV,) bool, what is held where it is, if there is freedom for it, and is no hint.
         turns: (NV,) bool, angles whose full turns change no pose.
     """
 
-    aim: Array
+    q: Array
     drawn: Array
     units: list[list[int]]
     given: Array
-    written: Array
+    is_written: Array
     prescribed: Array
     stays: Array
     turns: Array
 
     @staticmethod
-    def of(problem: LoopProblem) -> "Wishes":
-        """The wishes of a model's scene."""
+    def of(problem: LoopProblem) -> "WrittenValues":
+        """Those of a model's scene."""
         model, dofs = problem.model, problem.model.dofs
         drawing = model.drawing or AsDrawn(model.joint_q, np.zeros(model.n_qd, int), np.zeros(model.n_qd, bool))
         prescribed = problem.is_prescribed & problem.is_tree
@@ -69,7 +69,7 @@ class Wishes:
             [0, named, Rank.RUN + 1, Rank.RUN + 2],
             Rank.RUN + 3,
         )
-        return Wishes(
+        return WrittenValues(
             problem.q.copy(),
             drawn,
             _units(problem, written | stays, rank),
@@ -82,13 +82,13 @@ class Wishes:
 
     def hints(self, held: Array) -> Array:
         """What is written and not held, (W, NV) bool."""
-        return self.written & ~held
+        return self.is_written & ~held
 
-    def of_worlds(self, worlds: Array, lead: int) -> "Wishes":
-        """The wishes of some worlds alone."""
+    def of_worlds(self, worlds: Array, lead: int) -> "WrittenValues":
+        """Those of some worlds alone."""
         if lead == 1:
             return self
-        return replace(self, aim=self.aim[worlds], drawn=self.drawn[worlds])
+        return replace(self, q=self.q[worlds], drawn=self.drawn[worlds])
 
 
 def _units(problem: LoopProblem, asked: Array, rank: Array) -> list[list[int]]:
@@ -189,23 +189,23 @@ def generic(closer: Closer, start: Configuration, goal: Array, free: Array, want
     return found
 
 
-def chosen(closer: Closer, wishes: Wishes, probe: Probe, wanted: Array, barred: Array | None = None) -> Array:
+def chosen(closer: Closer, written: WrittenValues, probe: Probe, wanted: Array, barred: Array | None = None) -> Array:
     """What is held, (W, NV) bool: in the order of the units, as long as rows and what is held leave them a choice.
 
     Args:
         closer: of the problem.
-        wishes: of the same.
+        written: of the same.
         probe: where freedoms are counted.
         wanted: (W, G) bool, groups that are asked for.
         barred: (W, NV) bool, what is not to be held.
     """
     held = np.zeros((closer.problem.lead, closer.problem.model.n_qd), bool)
-    held[:, wishes.prescribed] = True
+    held[:, written.prescribed] = True
     for g, (_, dofs) in enumerate(closer.groups):
         if not wanted[:, g].any():
             continue
         P, place = counted(closer, probe, g)[1], {d: n for n, d in enumerate(dofs.tolist())}
-        for unit in wishes.units:
+        for unit in written.units:
             if unit[0] not in place:
                 continue
             rest, good = P, wanted[:, g] & (True if barred is None else ~barred[:, unit].any(axis=1))
@@ -220,14 +220,14 @@ def chosen(closer: Closer, wishes: Wishes, probe: Probe, wanted: Array, barred: 
     return held
 
 
-def put(problem: LoopProblem, q: Array, aim: Array, chosen: Array) -> Array:
+def put(problem: LoopProblem, q: Array, other: Array, chosen: Array) -> Array:
     """Coordinates with those of some dofs, (W, NV) bool, out of others, (W, NQ)."""
     links, found = problem.model.links, q.copy()
     for k in range(problem.model.n_links):
         d, at, n = int(links.qd_start[k]), int(links.q_start[k]), int(links.n_qd[k])
         if n:
             own = slice(at, at + n + int(n > 1))  # of several dofs the last four coordinates are a quaternion
-            found[:, own] = np.where(chosen[:, d : d + 1], aim[:, own], found[:, own])
+            found[:, own] = np.where(chosen[:, d : d + 1], other[:, own], found[:, own])
     return found
 
 
@@ -235,13 +235,13 @@ _DRAWING_CORRECTIONS = 60  # of an open drawing; a gap of singular dofs is halve
 
 
 def drawn(
-    closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array, goal: Array, todo: Array
+    closer: Closer, written: WrittenValues, writes: Array, q: Array, angle: Array, goal: Array, todo: Array
 ) -> tuple[Array, ...]:
     """The drawing, closed by the least motion if it is open; prescribed coordinates of rows are as drawn.
 
     Args:
         closer: of the problem.
-        wishes: of the same; of other worlds as well.
+        written: of the same; of other worlds as well.
         writes: (G,) bool, groups of which something is written.
         q: [m, rad, 1], (W, NQ), where it begins.
         angle: [rad], (W, R), likewise.
@@ -256,7 +256,7 @@ def drawn(
     start, from_drawing = Configuration(q, angle), todo & writes
     are_prescribed = (rows.dof >= 0) & closer.problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
     first_goal = np.where(are_prescribed, closer.probe(start, goal).gaps.residual, goal)
-    may = tree & ~(wishes.prescribed & ~closer.spread(from_drawing, closer.group_of_dof))
+    may = tree & ~(written.prescribed & ~closer.spread(from_drawing, closer.group_of_dof))
     found, seen, _ = closer.close(start, first_goal, may, todo, 0.0, _DRAWING_CORRECTIONS, is_least=True)
     gap = seen.gap
     for evenly in (True, False):
@@ -267,7 +267,7 @@ def drawn(
             found, gap = closer.taken(found, there, better), np.where(better, seen.gap, gap)
     is_drawn = todo & (gap <= OPEN_LOOP)
     beside = generic(closer, found, first_goal, tree, is_drawn)
-    held = chosen(closer, wishes, closer.probe(beside, first_goal), todo)
+    held = chosen(closer, written, closer.probe(beside, first_goal), todo)
     return found.q, found.angle, beside.q, beside.angle, first_goal, is_drawn, held
 
 

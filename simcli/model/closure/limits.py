@@ -9,6 +9,7 @@ from simcli.model.closure.loop_problem import LoopProblem
 from simcli.model.constraints.build import constraints_of, has_hard_limit
 from simcli.model.tables.form_tables import Affine
 from simcli.model.tables.model import Array, JointKind, Model
+from simcli.model.tables.start_tables import StartFault
 from simcli.model.tables.table_base import kept
 
 OUTSIDE = 1e-9  # [m, rad] beyond a bound that is rounding of what the scene writes
@@ -227,3 +228,41 @@ def _words(low: float, high: float) -> str:
     if not np.isfinite(high):
         return f"at least {low:.6g}"
     return f"at most {high:.6g}" if not np.isfinite(low) else f"between {low:.6g} and {high:.6g}"
+
+
+def outside_limits(mechanism: LoopProblem, before: list[StartFault]) -> list[StartFault]:
+    """Coordinates outside their hard limits, of worlds whose loops are closed.
+
+    Args:
+        mechanism: at the coordinates that close it.
+        before: faults of other worlds.
+    """
+    model, known, found = mechanism.model, {fault.world for fault in before}, []
+    causes: dict[int, list[OutOfReach]] = {}  # of worlds in which nothing else than what holds the joints can be changed
+    for one in outside(mechanism):
+        if one.world not in causes:
+            causes[one.world] = beyond_reach(model, one.world)
+            found += [
+                StartFault("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
+                for cause in causes[one.world]
+                for world in mechanism.worlds_of(one.world)
+                if world not in known
+            ]
+        if any(one.joint in cause.joints for cause in causes[one.world]):
+            continue
+        found += [_outside_limit(model, one, world) for world in mechanism.worlds_of(one.world) if world not in known]
+    return found
+
+
+def _outside_limit(model: Model, one: Outside, world: int) -> StartFault:
+    """A joint that begins outside its limit; of one that follows another, the other is to begin elsewhere."""
+    name, unit = model.joints.name[one.joint], "m" if one.is_length else "rad"
+    text = (
+        f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit [{one.lower:.6g}, {one.upper:.6g}] {unit}"
+    )
+    gears = np.flatnonzero(model.mimics.follower == model.joints.qd_start[one.joint])
+    hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
+    if len(gears):
+        label = model.joints.name[model.dofs.joint[model.mimics.leader[gears[0]]]]
+        hint = f"it follows `{label}`: change the initial value of that joint, by `initial: {{joint_q: {{{label}: ...}}}}`"
+    return StartFault("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)

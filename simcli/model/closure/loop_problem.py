@@ -1,7 +1,7 @@
 """Positions that close the loops of a model, and velocities that keep them closed.
 
-Positions are found by continuation/. Velocities: the least kinetic energy, for the rates that the scene left open and that
-some row sees. Dofs that no row sees, and those that are prescribed, stay.
+Positions are found by continuation (continuation.py). Velocities: the least kinetic energy, for the rates that the scene
+left open and that some row sees. Dofs that no row sees, and those that are prescribed, stay.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from simcli import rotations as rot
 from simcli.model.closure.chart import (
     Chart,
     chart_at,
@@ -22,7 +21,7 @@ from simcli.model.closure.chart import (
 )
 from simcli.model.closure.gaps import Gaps, Meter
 from simcli.model.closure.gradients import Entries, entries_of, gradients
-from simcli.model.closure.spans import least_motion
+from simcli.model.closure.spans import in_worlds, least_motion
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.signals.inputs import prescribed
@@ -33,7 +32,12 @@ from simcli.model.tables.table_base import is_same, with_answer
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
-_PORTION = 4096  # worlds that are closed together: what arises on the way stays in the caches
+_PORTION = 8192  # worlds that are closed together: what arises on the way stays in the caches, and threads seldom wait
+_STARTS_BY = (  # columns of links, rows and pairs of anchors by which starts differ
+    "rotation offset advance mass com inertia",
+    "on_a across_a on_b constant compliance enabled coefficient",
+    "point_a point_b frame_a frame_b",
+)
 _NO_PLACE = ("mass", "inertia", "enabled", "compliance", "scale")  # columns of links and rows that place nothing
 
 
@@ -130,7 +134,7 @@ class LoopProblem:
             for one in fields(table)
             if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))
         ]
-        alike = all(len(one) == 1 or is_same(one) for one in (*places, self.meter.aim))
+        alike = all(len(one) == 1 or is_same(one) for one in (*places, self.meter.target_rotation))
         return alike and is_same(self.q) and is_same(self.angle)
 
     @cached_property
@@ -143,7 +147,9 @@ class LoopProblem:
             for one in fields(table)
             if has_world_axis(one.name, getattr(table, one.name))
         ]
-        return all(len(one) == 1 for one in (*columns, self.meter.aim)) and bool((self.acts == self.acts[:1]).all())
+        return all(len(one) == 1 for one in (*columns, self.meter.target_rotation)) and bool(
+            (self.acts == self.acts[:1]).all()
+        )
 
     def measure_at(self, q: Array, angle: Array, goal: Array) -> tuple[Chart, Gaps, Array]:
         """The same of another posture.
@@ -175,6 +181,10 @@ class LoopProblem:
         meter = replace(taken.table(self.meter), constraints=replace(self.constraints, **tables))
         model = with_answer(constraints_of, model, meter.constraints)  # whose joints are still those of all worlds
         return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), seen=None, **own)
+
+    def worlds_of(self, world: int) -> range:
+        """Worlds of the model that an entry of the arrays stands for."""
+        return range(self.model.n_worlds) if self.lead == 1 else range(world, world + 1)
 
     def portions(self) -> list[Array]:
         """Worlds in portions that are worked on one after another; none needs anything of another."""
@@ -315,47 +325,12 @@ class _Taken:
         return replace(table, **found)
 
 
-def in_worlds(array: Array, worlds: Array) -> Array:
-    """Rows of some worlds, (n, ...), laid component by component, worlds side by side.
-
-    Args:
-        array: (W, ...).
-        worlds: (n,).
-    """
-    if rot.is_by_components(array):
-        return np.take(array.T, worlds, axis=-1).T
-    return np.array(array[worlds], order="F")
-
-
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
     """Worlds whose starts can differ: 1 if nothing that matters has a world axis."""
-    links, rows, anchor_pairs = model.links, constraints.rows, constraints.anchor_pairs
-    matter = [
-        links.rotation,
-        links.offset,
-        links.advance,
-        links.mass,
-        links.com,
-        links.inertia,
-        model.dofs.armature,
-        model.joint_q,
-        model.joint_qd,
-        motion,
-        rows.on_a,
-        rows.across_a,
-        rows.on_b,
-        rows.constant,
-        rows.compliance,
-        rows.enabled,
-        rows.coefficient,
-        anchor_pairs.point_a,
-        anchor_pairs.point_b,
-        anchor_pairs.frame_a,
-        anchor_pairs.frame_b,
-        constraints.laws.lower,
-        constraints.laws.upper,
-    ]
-    return max(map(len, matter))
+    laws, tables = constraints.laws, (model.links, constraints.rows, constraints.anchor_pairs)
+    columns = [getattr(table, name) for table, names in zip(tables, _STARTS_BY, strict=True) for name in names.split()]
+    own = (model.dofs.armature, model.joint_q, model.joint_qd, motion, laws.lower, laws.upper)
+    return max(map(len, (*columns, *own)))
 
 
 def _shared(array: Array, lead: int) -> Array:
@@ -365,15 +340,3 @@ def _shared(array: Array, lead: int) -> Array:
 
 def _full(array: Array, lead: int) -> Array:
     return np.array(np.broadcast_to(array, (lead, *array.shape[1:])), order="F")
-
-
-def alike(patterns: Array) -> list[Array]:
-    """Worlds by their patterns, each (n,).
-
-    Args:
-        patterns: (W, n) bool.
-    """
-    if (patterns == patterns[:1]).all():
-        return [np.arange(len(patterns))]
-    _, which = np.unique(patterns, axis=0, return_inverse=True)
-    return [np.flatnonzero(which.reshape(-1) == k) for k in range(which.max() + 1)]

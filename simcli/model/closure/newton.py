@@ -7,8 +7,8 @@ is halved until the sum of their squares falls. What is held does not move.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
+from threading import RLock
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, composites, mass_block, moved, own_inertias
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.gradients import gradients
-from simcli.model.closure.loop_problem import OPEN_LOOP, LoopProblem, alike, in_worlds
-from simcli.model.closure.postures import Configuration, Probe
-from simcli.model.closure.spans import columns_times, least_motion
+from simcli.model.closure.loop_problem import OPEN_LOOP, LoopProblem
+from simcli.model.closure.postures import Configuration, Probe, StepsTaken
+from simcli.model.closure.spans import alike, columns_times, in_worlds, least_motion
 from simcli.model.tables.model import Array, LinkKind
 
 _HALVINGS = 5  # of a step that makes the gaps larger
@@ -26,33 +26,6 @@ _LARGEST_MOVE = 0.5  # [rad, or lengths of the loop] of one step: linear gradien
 _SLOW, _MOST_SLOW = 0.8, 3  # steps that leave more than this of the squares, and how many of them are taken
 _ROUNDED = 2.0 * np.finfo(float).eps  # [rad, or lengths of a short loop] of gaps: less is rounding of coordinates
 _FALL = 1e-3  # part of the fall that gradients promise, at least
-
-
-@dataclass
-class _Way:
-    """Steps that have been taken: how many, mass matrices where they began, their sums, and how many were slow."""
-
-    n: int
-    masses: dict[int, Array]
-    total: Array
-    way: Array
-    slow: Array
-
-    @staticmethod
-    def none(closer: "Closer", probe: Probe, wanted: Array) -> "_Way":
-        """Before the first one."""
-        total = np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
-        way, slow = (np.zeros(probe.gap.shape, kind, order="F") for kind in (float, int))
-        return _Way(0, closer.mass(probe.chart, wanted), total, way, slow)
-
-    def add(self, step: Array, size: Array, is_slow: Array) -> None:
-        """Another one."""
-        self.n, self.total, self.way, self.slow = self.n + 1, self.total + step, self.way + size, self.slow + is_slow
-
-    def of_worlds(self, worlds: Array) -> "_Way":
-        """Those of some worlds."""
-        masses = {g: in_worlds(M, worlds) for g, M in self.masses.items()}
-        return _Way(self.n, masses, *(in_worlds(one, worlds) for one in (self.total, self.way, self.slow)))
 
 
 class Closer:
@@ -78,6 +51,7 @@ class Closer:
             self.group_of_row[some], self.group_of_dof[dofs] = g, g
         self.group_of_q, self.is_length = np.full(problem.q.shape[1], -1), np.zeros(model.n_qd, bool)
         self.known: dict[tuple, object] = {}  # what has been found of worlds that others may be the same as
+        self.lock = RLock()  # of `known`, which portions of worlds share
         self._tell_coordinates()
 
     def _tell_coordinates(self) -> None:
@@ -161,8 +135,9 @@ class Closer:
             return find(self, *arrays)
         own = [in_worlds(one, first) for one in (*arrays, self.reach)]
         key = (find.__qualname__, *(one.tobytes() for one in own))
-        if key not in self.known:
-            self.known[key] = find(self.of_worlds(first), *own[:-1])
+        with self.lock:
+            if key not in self.known:
+                self.known[key] = find(self.of_worlds(first), *own[:-1])
         return tuple(in_worlds(one, which) for one in self.known[key])
 
     def probe(self, posture: Configuration, goal: Array) -> Probe:
@@ -279,7 +254,7 @@ class Closer:
         evenly: bool = True,
         is_least: bool = False,
         most: Array | None = None,
-        begun: "_Way | None" = None,
+        begun: StepsTaken | None = None,
     ) -> tuple[Configuration, Probe, Array]:
         """Damped Newton steps until the gaps of groups are within a bound, or no step makes them smaller.
 
@@ -303,7 +278,7 @@ class Closer:
             return self._close_few(start, goal, free, wanted, options, None)
         probe, least = self.probe(start, goal), np.maximum(bound, _ROUNDED * np.minimum(self.reach, 1.0))
         now, todo = Configuration(start.q, probe.gaps.angle), wanted & (probe.gap > least) & np.isfinite(probe.merit)
-        so_far = begun or _Way.none(self, probe, todo)
+        so_far = begun or StepsTaken.none(self.mass(probe.chart, todo), self.problem.model.n_qd, todo.shape)
         while todo.any() and so_far.n < tries:
             if self.is_few(todo):
                 return self._close_few(now, goal, free, todo, options, so_far)
@@ -324,7 +299,7 @@ class Closer:
         return 0 < 2 * n <= self.problem.lead
 
     def _close_few(
-        self, start: Configuration, goal: Array, free: Array, wanted: Array, options: tuple, begun: "_Way | None"
+        self, start: Configuration, goal: Array, free: Array, wanted: Array, options: tuple, begun: StepsTaken | None
     ) -> tuple[Configuration, Probe, Array]:
         """The same as `close`, of the worlds alone that are asked for."""
         worlds = np.flatnonzero(wanted.any(axis=1))

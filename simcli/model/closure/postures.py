@@ -6,7 +6,8 @@ import numpy as np
 
 from simcli.model.closure.chart import Chart, chart_at
 from simcli.model.closure.gaps import Gaps
-from simcli.model.closure.loop_problem import LoopProblem, in_worlds
+from simcli.model.closure.loop_problem import LoopProblem
+from simcli.model.closure.spans import in_worlds
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Form, start_angles
 from simcli.model.tables.model import Array, Model
@@ -87,3 +88,44 @@ def joint_of_row(model: Model, row: int) -> tuple[int, str]:
 def unit_of_row(constraints: Constraints, row: int) -> str:
     """Unit of the residual of a row."""
     return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"
+
+
+@dataclass
+class StepsTaken:
+    """Newton steps that have been taken.
+
+    Attributes:
+        n: how many.
+        masses: mass matrices where they began, by group.
+        total: [m, rad], (W, NV), their sum.
+        way: (W, G), the sum of their sizes, in angles.
+        slow: (W, G), how many were slow.
+    """
+
+    n: int
+    masses: dict[int, Array]
+    total: Array
+    way: Array
+    slow: Array
+
+    @staticmethod
+    def none(masses: dict[int, Array], n_qd: int, shape: tuple[int, int]) -> "StepsTaken":
+        """Before the first one.
+
+        Args:
+            masses: [kg, kg m, kg m^2], (W, n, n), of groups.
+            n_qd: NV.
+            shape: (W, G).
+        """
+        total = np.zeros((shape[0], n_qd), order="F")
+        way, slow = (np.zeros(shape, kind, order="F") for kind in (float, int))
+        return StepsTaken(0, masses, total, way, slow)
+
+    def add(self, step: Array, size: Array, is_slow: Array) -> None:
+        """Another one."""
+        self.n, self.total, self.way, self.slow = self.n + 1, self.total + step, self.way + size, self.slow + is_slow
+
+    def of_worlds(self, worlds: Array) -> "StepsTaken":
+        """Those of some worlds."""
+        masses = {g: in_worlds(M, worlds) for g, M in self.masses.items()}
+        return StepsTaken(self.n, masses, *(in_worlds(one, worlds) for one in (self.total, self.way, self.slow)))

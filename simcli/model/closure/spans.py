@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.model.tables.model import Array
 
 _SINGULAR = 1e-13  # of a mass matrix with a diagonal of ones: what is below this part of the largest is rounding
@@ -270,3 +271,27 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     span = span_of(A / length[..., None], _RANK)
     x, S = span.solved(b / length), M * unit[:, :, None] * unit[:, None]
     return (x + span.rest(S, columns_times(S, x) + p * unit)) * unit
+
+
+def alike(patterns: Array) -> list[Array]:
+    """Worlds by their patterns, each (n,).
+
+    Args:
+        patterns: (W, n) bool.
+    """
+    if (patterns == patterns[:1]).all():
+        return [np.arange(len(patterns))]
+    _, which = np.unique(patterns, axis=0, return_inverse=True)
+    return [np.flatnonzero(which.reshape(-1) == k) for k in range(which.max() + 1)]
+
+
+def in_worlds(array: Array, worlds: Array) -> Array:
+    """Rows of some worlds, (n, ...), laid component by component, worlds side by side.
+
+    Args:
+        array: (W, ...).
+        worlds: (n,).
+    """
+    if rot.is_by_components(array):
+        return np.take(array.T, worlds, axis=-1).T
+    return np.array(array[worlds], order="F")

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from simcli.model.closure.chart import moved
-from simcli.model.closure.loop_problem import OPEN_LOOP, in_worlds
+from simcli.model.closure.loop_problem import OPEN_LOOP
 from simcli.model.closure.newton import Closer
 from simcli.model.closure.postures import Configuration, Probe
-from simcli.model.closure.spans import orientation
+from simcli.model.closure.spans import in_worlds, orientation
 from simcli.model.tables.model import Array
 
 _STRIDE = 0.4  # [rad, or lengths of the loop] of one step at most
@@ -28,6 +28,8 @@ _CROSSING = 1e-3  # [rad, or lengths of the loop] of a step on which the orienta
 _STEPS, _CORRECTIONS = 2000, 8
 _ROUGH = 1e-9  # [m, rad, 1] gaps on the way
 _SINGULAR = 1e-12  # [1] of the products of gradients: less is rounding, or dofs that no row sees
+
+Legs = list[tuple[Array, Array]]  # of a way: what is held on each, (W, NV) bool, and by how much it moves, (W, NV)
 
 
 @dataclass
@@ -124,7 +126,7 @@ class _Predictor:
             self.gradients[g][worlds] = J
 
 
-def travel(
+def follow_path(
     closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array, wanted: Array
 ) -> tuple[Configuration, Array]:
     """Move what is held, the loops closed.
@@ -147,8 +149,27 @@ def travel(
     far = np.where(far > 0.0, far, 1.0)
     lead, change = _per_unit(closer, far, lead, closer.group_of_row), _per_unit(closer, far, change, closer.group_of_dof)
     path = _Continuation(goals[0], lead, held, change)
-    end = _walk(closer, path, *_with_others(closer, path, _Progress.at(start, wanted), far), far)
+    end = _follow(closer, path, *_with_others(closer, path, _Progress.at(start, wanted), far), far)
     return end.posture, np.where(wanted & (end.done < far), end.done / far, 1.0)
+
+
+def follow_legs(
+    closer: Closer, start: Configuration, goals: tuple[Array, Array], legs: Legs, wanted: Array
+) -> tuple[Configuration, Array]:
+    """Where a way ends, and which groups, (W, G) bool, have made it.
+
+    Args:
+        closer: of the problem.
+        start: closed.
+        goals: of `follow_path`; those of rows are reached on the first leg.
+        legs: the way.
+        wanted: (W, G) bool, groups that are asked for.
+    """
+    now, arrived = start, wanted.copy()
+    for n, (held, change) in enumerate(legs):
+        now, part = follow_path(closer, now, (goals[min(n, 1)], goals[1]), held, change, arrived)
+        arrived = arrived & (part >= 1.0)
+    return now, arrived
 
 
 def _per_unit(closer: Closer, far: Array, change: Array, places: Array) -> Array:
@@ -157,13 +178,13 @@ def _per_unit(closer: Closer, far: Array, change: Array, places: Array) -> Array
     return np.where(units > 0.0, change / np.where(units > 0.0, units, 1.0), 0.0)
 
 
-def _walk(closer: Closer, path: _Continuation, now: _Progress, predictor: _Predictor | None, far: Array) -> _Progress:
+def _follow(closer: Closer, path: _Continuation, now: _Progress, predictor: _Predictor | None, far: Array) -> _Progress:
     """Go on to the end of the way, `far` units, (W, G), or as far as it leads; the first predictor may be known."""
     probe = None
     while now.todo.any():
         if closer.is_few(now.todo):
             some = np.flatnonzero(now.todo.any(axis=1))
-            end = _walk(
+            end = _follow(
                 closer.of_worlds(some),
                 path.of_worlds(some),
                 now.of_worlds(some),
@@ -210,7 +231,7 @@ def _stepped(
     return _Progress(posture.q, posture.angle, done, stride, growth, tries, todo), here
 
 
-class _Route:
+class _SharedPath:
     """Steps of some worlds in their directions, none of them the last, as far as somebody has asked for."""
 
     def __init__(self, closer: Closer, path: _Continuation, begun: _Progress):
@@ -256,11 +277,13 @@ def _with_others(closer: Closer, path: _Continuation, begun: _Progress, far: Arr
     if first is None:
         return begun, None
     key = ("route", *(in_worlds(one, first).tobytes() for one in everything))
-    if key not in closer.known:
-        closer.known[key] = _Route(closer.of_worlds(first), path.of_worlds(first), begun.of_worlds(first))
-    route, farthest = closer.known[key], np.zeros((len(first), far.shape[1]))
+    farthest = np.zeros((len(first), far.shape[1]))
     np.maximum.at(farthest, which, far)
-    route.reach(farthest)
+    with closer.lock:
+        if key not in closer.known:
+            closer.known[key] = _SharedPath(closer.of_worlds(first), path.of_worlds(first), begun.of_worlds(first))
+        route = closer.known[key]
+        route.reach(farthest)
     return route.left(which, far)
 
 
