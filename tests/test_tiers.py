@@ -15,16 +15,16 @@ from support import touched
 from support.engine_cases import ENGINE_CASES, ENGINE_FILES
 from support.full_cases import FULL_CASES
 from support.machine import WORKER, free_memory, workers_that_fit
-from support.tiers import DEFAULT, FULL, PROMISES, covering, function_of
+from support.tiers import DEFAULT, OTHERS, PROMISES, covering, function_of
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_each_test_is_in_one_tier(tiers):
-    """Those of the default run, those that `.ci/run` takes behind it, and the slow ones are all."""
+    """Those of the default run, and those that `.ci/run` takes behind it, are all."""
     assert set(tiers.values()) <= {"default", "slow", "full"}
     lines = (ROOT / ".ci" / "run").read_text()
-    assert f'-m "{FULL}"' in lines
+    assert f'-m "{OTHERS}"' in lines
     assert f"-m '{DEFAULT}'" in (ROOT / "pyproject.toml").read_text()
 
 
@@ -187,7 +187,7 @@ def test_what_contributors_read_names_what_there_is():
     set_up, *_ = re.findall(r"```bash\n(.*?)```", said, re.DOTALL)
     assert len(set_up.splitlines()) == 2
     assert [line for line in set_up.splitlines() if "[test]" in line]
-    for marks in (f'-m "{FULL}"', "-m slow", "python -m pytest`"):
+    for marks in (f'-m "{OTHERS}"', "-m slow", "python -m pytest`"):
         assert marks in said
     assert [file for file in re.findall(r"tests/\w+\.py", said) if not (ROOT / file).is_file()] == []
     for text in (path.read_text() for path in GITHUB.rglob("*.*")):
