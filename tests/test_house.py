@@ -112,6 +112,8 @@ OWNERS = {  # library -> rooms that may import it
     "cma": {"search"},
     "mujoco": {"exchange"},
     "coacd": {"exchange"},
+    "trimesh": {"exchange"},
+    "collada": {"exchange"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
     "sphinx": {"cli"},

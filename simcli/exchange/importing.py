@@ -13,7 +13,7 @@ from simcli.exchange.source.beginning import circle_of_gears, set_starts
 from simcli.exchange.source.import_report import ConvertedModel, ImportReport
 from simcli.exchange.source.layers import part_neighbours
 from simcli.exchange.source.lumping import lump
-from simcli.exchange.source.mechanism import MODEL_LAYER, SourceJoint, SourceModel, lost_looks
+from simcli.exchange.source.mechanism import MODEL_LAYER, SourceJoint, SourceModel, hide_collisions, lost_looks
 from simcli.exchange.source.meshes import MeshFiles
 from simcli.exchange.source.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
@@ -150,6 +150,8 @@ def _completed(
     lump(mechanism, report)
     part_neighbours(mechanism)
     _refuse_loose_points(path, mechanism)
+    for link in mechanism.links.values():
+        hide_collisions(link)
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         report.amend("visual", shape.seen_as, shape.line, words)
     set_starts(mechanism, lambda joint, _place, kind, words: report.amend(kind, joint.name, joint.line, words))

@@ -23,6 +23,8 @@ OPTIONAL = {
     "distributed": "sweep run --cluster",
     "mujoco": "import of MJCF",
     "coacd": "decompose",
+    "trimesh": "import of glTF meshes",
+    "pycollada": "import of COLLADA meshes",
     "sphinx": "docs --html",
     "myst-parser": "docs --html",
     "pin": "the tests",

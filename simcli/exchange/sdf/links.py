@@ -21,9 +21,9 @@ from simcli.exchange.source.mechanism import (
     in_outer_axes,
 )
 from simcli.exchange.source.xml_reader import XmlElement
-from simcli.exchange.source.xml_source import HULL, put_scale
+from simcli.exchange.source.xml_source import HULL, ReadForm, put_scale
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
-from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
+from simcli.model.bodies.mesh import MeshError, mesh_properties
 from simcli.model.tables.model import ShapeKind
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -164,7 +164,7 @@ def _volume(source: SdfSource, element: XmlElement, words: dict) -> MassProperti
     kind = words["type"]
     if kind == "mesh":
         try:
-            vertices, faces = read_mesh(source.meshes.path_of(words["file"]))
+            vertices, faces = source.meshes.triangles_of(words["file"])
             factors = np.asarray(words.get("scale", 1.0), float) * np.ones(3)
             return mesh_properties(vertices * factors, faces if factors.prod() > 0.0 else faces[:, ::-1])
         except MeshError as error:
@@ -253,63 +253,67 @@ def _placed_form(source: SdfSource, element: XmlElement, link: SourceLink) -> tu
     """The geometry of a collision as a scene writes it, and its frame in the link."""
     frame, named = source.pose(element)
     form = source.form_of(element)
-    words, why = (None, "has no geometry") if form is None else _form(source, form, link, True)
-    if words is None or named:
-        why = why or f"its pose is in the frame `{named}`"
+    forms, said = ([], "has no geometry") if form is None else _forms(source, form, link, True)
+    if not forms or named:
+        why = said if not forms else f"its pose is in the frame `{named}`"
         raise WeightlessError(f"`{element.get('name')}`: {why}")
-    return words, frame
+    return forms[0].words, frame
 
 
 def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
     name, collides = element.get("name") or element.tag, element.tag == "collision"
     frame, named = source.pose(element)
-    form, words = source.form_of(element), None
+    form, forms = source.form_of(element), []
     if named:
-        why = f"its pose is in the frame `{named}`: write it in its link"
+        said = f"its pose is in the frame `{named}`: write it in its link"
     elif form is None or form.tag == "empty":
-        why = "has no geometry"
+        said = "has no geometry"
     else:
-        words, why = _form(source, form, link, collides)
-    if words is None:
-        source.lose(element.tag, f"{link.name}/{name}", element, why)
+        forms, said = _forms(source, form, link, collides)
+    if not forms:
+        source.lose(element.tag, f"{link.name}/{name}", element, said)
         return
     colour, opacity = _colour(source, element)
     material, change, mask = read_surface(source, element) if collides else ("", "", ALL_BITS)
-    words |= {"material": material} if material else {}
-    hull = HULL if collides and words["type"] == "mesh" else ""
-    shape = SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name, mask=mask)
-    source.place_shape(link, shape, element, names, "; ".join(filter(None, (hull, change))))
+    shapes = []
+    for one in forms:  # as Gazebo has it: a material is instead of the colours of a mesh
+        own, words = (opacity if colour else opacity * one.opacity), one.words | ({"material": material} if material else {})
+        shapes.append(
+            SourceShape(name, words, frame, collides, element.line, colour or one.colour, own, home=link.name, mask=mask)
+        )
+    hull = HULL if collides and forms[0].words["type"] == "mesh" else ""
+    source.add_shapes(link, shapes, element, names, "; ".join(filter(None, (hull, said, change))))
 
 
-def _form(source: SdfSource, form: XmlElement, link: SourceLink, collides: bool) -> tuple[dict | None, str]:
-    """A geometry as a scene writes it; None with the reason why there is none."""
+def _forms(source: SdfSource, form: XmlElement, link: SourceLink, collides: bool) -> tuple[list[ReadForm], str]:
+    """A geometry, several of a mesh with colours, and what is changed in it; none with the reason why there is none."""
     if form.tag in _FORMS:
         words: dict = {"type": form.tag}
         for key, count in _FORMS[form.tag]:
             part = source.part(form, key)
             if part is None:
-                return None, f"the {form.tag} has no {key}"
+                return [], f"the {form.tag} has no {key}"
             found = source.numbers(part, count)
             words[key] = list(found) if count > 1 else found[0]
         sizes = np.concatenate([np.atleast_1d(words[key]) for key, _ in _FORMS[form.tag]])
-        return (words, "") if (sizes > 0.0).all() else (None, "a geometry without extent")
+        return ([ReadForm(words)], "") if (sizes > 0.0).all() else ([], "a geometry without extent")
     if form.tag == "plane":
         if link.name != WORLD_NAME:
-            return None, "planes are of the world: make the model static"
-        return {"type": "plane", "normal": list(source.vector(form, "normal", (0.0, 0.0, 1.0)))}, ""
+            return [], "planes are of the world: make the model static"
+        return [ReadForm({"type": "plane", "normal": list(source.vector(form, "normal", (0.0, 0.0, 1.0)))})], ""
     if form.tag == "mesh":
         return _mesh(source, form, collides)
-    return None, f"a geometry `{form.tag}`"
+    return [], f"a geometry `{form.tag}`"
 
 
-def _mesh(source: SdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
+def _mesh(source: SdfSource, form: XmlElement, collides: bool) -> tuple[list[ReadForm], str]:
     if form.child("submesh") is not None:
-        return None, "mesh: scenes take whole meshes, not a submesh"
+        return [], "mesh: scenes take whole meshes, not a submesh"
     uri = source.part(form, "uri")
-    words, why = source.mesh(uri.text if uri is not None else "", collides)
-    if words is not None:
-        put_scale(words, source.vector(form, "scale", (1.0, 1.0, 1.0)))
-    return words, why
+    forms, said = source.mesh(uri.text if uri is not None else "", collides)
+    for one in forms:
+        put_scale(one.words, source.vector(form, "scale", (1.0, 1.0, 1.0)))
+    return forms, said
 
 
 def _colour(source: SdfSource, element: XmlElement) -> tuple[str, float]:

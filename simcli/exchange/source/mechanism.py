@@ -317,6 +317,21 @@ def own_look(shape: SourceShape, look: dict) -> dict:
     return words | ({"opacity": shape.opacity} if shape.opacity != look.get("opacity", 1.0) else {})
 
 
+def hide_collisions(link: SourceLink) -> bool:
+    """Draw a body by its visuals, as programs of the source do, where none of them is a shape that collides.
+
+    Returns:
+        Whether there are any: shapes that collide have the opacity 0 then. What the world has is drawn, because other
+        shapes of a scene belong to it, too, as the ground.
+    """
+    solid = [one for one in link.shapes if one.collides]
+    if link.name in _RESERVED or len(solid) == len(link.shapes) or not solid or any(one.seen_as for one in solid):
+        return False
+    for one in solid:
+        one.opacity = 0.0
+    return True
+
+
 def lost_looks(link: SourceLink) -> Iterator[tuple[SourceShape, str]]:
     """Shapes that collide and whose colour or opacity the body does not have, and what a report says of each."""
     look = body_look(link.shapes)

@@ -1,5 +1,6 @@
 """Mesh files of a source: where they are, whether a scene can use them, and their bytes; a mesh as convex parts.
 
+Scenes have OBJ and STL. What `coloured_meshes` reads becomes OBJ: a file for each colour, or one for all where it collides.
 A file is read only below the folder of the source, below a folder of `--package-path` or of ROS, or below the package that
 the source itself lies in. Convex parts are made by coacd once and beforehand, because meshes collide as their convex hulls.
 """
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import FileError, from_extra
+from simcli.exchange.source.coloured_meshes import COLOURED_SUFFIXES, ColouredMesh, read_coloured_mesh
 from simcli.exchange.source.mechanism import GivenNames
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
@@ -24,6 +26,20 @@ MESH_SUFFIXES = (".obj", ".stl")
 
 class LostMeshError(Exception):
     """A mesh that a scene cannot have, with the reason."""
+
+
+class SceneMesh(NamedTuple):
+    """A mesh of a scene.
+
+    Attributes:
+        file: path in the scene.
+        colour: "#rrggbb" that the source's file gives it, "" for none.
+        opacity: 0 to 1.
+    """
+
+    file: str
+    colour: str = ""
+    opacity: float = 1.0
 
 
 class MeshFiles:
@@ -44,6 +60,34 @@ class MeshFiles:
         self.folder = folder
         self.files: dict[str, bytes] = {}
         self._taken: dict[Path, str] = {}
+        self._coloured: dict[Path, ColouredMesh] = {}
+        self._parts: dict[Path, list[SceneMesh]] = {}
+
+    def take_all(self, name: str, is_solid: bool) -> tuple[list[SceneMesh], str]:
+        """What a scene has for a mesh as the source names it, and what is changed in it: one mesh, or if seen, one a colour.
+
+        Args:
+            name: path or URI.
+            is_solid: as of `take`.
+
+        Raises:
+            LostMeshError: as of `take`.
+        """
+        path = self.find(name)
+        if path.suffix.lower() not in COLOURED_SUFFIXES:
+            return [SceneMesh(self.take(name, is_solid))], ""
+        parts, notes = self._coloured_mesh(path)
+        if is_solid:
+            return [SceneMesh(self.take(name, True))], "; ".join(notes)
+        if len(parts) == 1:
+            return [SceneMesh(self.take(name, False), parts[0].colour, parts[0].opacity)], "; ".join(notes)
+        if path not in self._parts:
+            made = [
+                SceneMesh(self._put(path.with_name(f"{path.stem}_{k + 1}.obj"), part.vertices, part.faces), *part[2:])
+                for k, part in enumerate(parts)
+            ]
+            self._parts[path] = made
+        return self._parts[path], "; ".join(notes)
 
     def take(self, name: str, is_solid: bool) -> str:
         """The path in the scene of a mesh as the source names it.
@@ -56,15 +100,17 @@ class MeshFiles:
             LostMeshError: it is not there, not below an allowed folder, of another format, or damaged.
         """
         path = self.find(name)
-        self._check(path, is_solid)
-        if path not in self._taken:
+        vertices, faces = self._read(path, is_solid)
+        if path not in self._taken and path.suffix.lower() in COLOURED_SUFFIXES:
+            self._taken[path] = self._put(path.with_suffix(".obj"), vertices, faces)
+        elif path not in self._taken:
             self._taken[path] = self._free_name(path)
             self.files[self._taken[path]] = path.read_bytes()
         return self._taken[path]
 
-    def path_of(self, name: str) -> Path:
-        """The file of the source that became one of the scene."""
-        return next(path for path, taken in self._taken.items() if taken == name)
+    def triangles_of(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices and triangles of a file of the scene that was taken whole."""
+        return self._read(next(path for path, taken in self._taken.items() if taken == name), False)
 
     def add(self, name: str, data: bytes) -> str:
         """The path in the scene of a file that the source has not."""
@@ -101,17 +147,38 @@ class MeshFiles:
     def _is_allowed(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in (self.home, *self.search))
 
-    def _check(self, path: Path, is_solid: bool) -> None:
-        if path.suffix.lower() not in MESH_SUFFIXES:
-            raise LostMeshError(f"a {path.suffix.lower() or 'nameless'} mesh; scenes take .obj and .stl")
+    def _read(self, path: Path, is_solid: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices and triangles of a file of the source."""
+        is_coloured = path.suffix.lower() in COLOURED_SUFFIXES
+        if path.suffix.lower() not in MESH_SUFFIXES and not is_coloured:
+            readable = ", ".join((*MESH_SUFFIXES, *COLOURED_SUFFIXES))
+            raise LostMeshError(f"a {path.suffix.lower() or 'nameless'} mesh; {readable} are read")
         if path.stat().st_size > MAX_BYTES:
             raise LostMeshError("has more than 64 MiB")
         try:
-            vertices, _ = read_mesh(path)
+            vertices, faces = self._coloured_mesh(path).whole if is_coloured else read_mesh(path)
             if is_solid:
                 convex_hull(vertices)
         except (MeshError, HullError) as error:
             raise LostMeshError(str(error)) from None
+        return vertices, faces
+
+    def _coloured_mesh(self, path: Path) -> ColouredMesh:
+        """A file of materials and nodes, read once."""
+        if path.stat().st_size > MAX_BYTES:
+            raise LostMeshError("has more than 64 MiB")
+        if path not in self._coloured:
+            try:
+                self._coloured[path] = read_coloured_mesh(path)
+            except MeshError as error:
+                raise LostMeshError(str(error)) from None
+        return self._coloured[path]
+
+    def _put(self, path: Path, vertices: np.ndarray, faces: np.ndarray) -> str:
+        """The path in the scene of a mesh that is written as OBJ."""
+        file = self._free_name(path)
+        self.files[file] = obj_text(vertices, faces).encode()
+        return file
 
     def _free_name(self, path: Path) -> str:
         """A path in the scene's folder; two files of one name are told apart by the folder that they came from."""
@@ -162,7 +229,7 @@ def decompose_mesh(path: Path, concavity: float, most: int | None) -> ConvexPart
     """Decompose a mesh into convex parts.
 
     Args:
-        path: OBJ or STL file.
+        path: OBJ or STL file, or of a format with materials, whose parts count as one.
         concavity: [1], most of a part, of the size of the mesh.
         most: parts; None: as many as that takes.
 
@@ -175,7 +242,8 @@ def decompose_mesh(path: Path, concavity: float, most: int | None) -> ConvexPart
     with from_extra("decompositions need coacd", "decompose"):
         import coacd
     try:
-        vertices, faces = read_mesh(path)
+        is_coloured = path.suffix.lower() in COLOURED_SUFFIXES
+        vertices, faces = read_coloured_mesh(path).whole if is_coloured else read_mesh(path)
     except MeshError as error:
         raise FileError(f"{path}: {error}" + (f"; {error.hint}" if error.hint else "")) from None
     coacd.set_log_level("off")

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import NamedTuple
 
 from simcli.errors import FileError
 from simcli.exchange.source.import_report import ImportReport
@@ -16,6 +17,19 @@ from simcli.exchange.source.meshes import LostMeshError, MeshFiles
 from simcli.exchange.source.xml_reader import XmlElement, finite_numbers
 
 HULL = "collides as the convex hull of its mesh"
+
+
+class ReadForm(NamedTuple):
+    """A geometry of a shape.
+
+    Attributes:
+        words: as a scene writes it.
+        colour, opacity: of its mesh, see `SceneMesh`.
+    """
+
+    words: dict
+    colour: str = ""
+    opacity: float = 1.0
 
 
 class XmlSource(ABC):
@@ -84,12 +98,13 @@ class XmlSource(ABC):
             )
         return found
 
-    def mesh(self, name: str, collides: bool) -> tuple[dict | None, str]:
-        """A mesh as a scene writes it; None with the reason why there is none."""
+    def mesh(self, name: str, collides: bool) -> tuple[list[ReadForm], str]:
+        """A mesh, of which each colour is a form, and what is changed in it; none with the reason why there is none."""
         try:
-            return {"type": "mesh", "file": self.meshes.take(name, collides)}, ""
+            meshes, change = self.meshes.take_all(name, collides)
         except LostMeshError as error:
-            return None, f"mesh: {error}"
+            return [], f"mesh: {error}"
+        return [ReadForm({"type": "mesh", "file": one.file}, one.colour, one.opacity) for one in meshes], change
 
     def report_element(self, kind: str, name: str, element: XmlElement, change: str = "") -> None:
         """An element is in the scene, as it was or changed; it counts as looked at."""
@@ -102,26 +117,29 @@ class XmlSource(ABC):
         self.known.update(map(id, element.below()))
         self.report.dropped(kind, name, element.line, why, element.file, is_note=is_note or kind in self.noted)
 
-    def place_shape(self, link: SourceLink, shape: SourceShape, element: XmlElement, names: GivenNames, change: str) -> None:
-        """Give a link a shape, or its look to the one that collides in its place.
+    def add_shapes(
+        self, link: SourceLink, shapes: list[SourceShape], element: XmlElement, names: GivenNames, change: str
+    ) -> None:
+        """Give a link the shapes of an element, or their look to the one that collides in their place.
 
         Args:
-            link: receives it.
-            shape: with its name in the file.
-            element: that says it.
+            link: receives them.
+            shapes: at least one, with their name in the file; more than one are the colours of a mesh.
+            element: that says them.
             names: of the shapes of the link.
             change: what is told of it.
         """
-        label = f"{link.name}/{shape.name}"
-        twin = None if shape.collides else next((one for one in link.shapes if one.is_seen_as(shape)), None)
-        if twin is None and not shape.collides and shape.words["type"] == "plane":
-            self.lose(element.tag, label, element, PLANE_LOOK)
-            return
-        if twin is None:
-            shape.name = names.give(shape.name)
-            link.shapes.append(shape)
-        else:
-            twin.colour, twin.opacity, twin.seen_as = shape.colour, shape.opacity, label
+        label = f"{link.name}/{shapes[0].name}"
+        for shape in shapes:
+            twin = None if shape.collides else next((one for one in link.shapes if one.is_seen_as(shape)), None)
+            if twin is None and not shape.collides and shape.words["type"] == "plane":
+                self.lose(element.tag, label, element, PLANE_LOOK)
+                return
+            if twin is None:
+                shape.name = names.give(shape.name)
+                link.shapes.append(shape)
+            else:
+                twin.colour, twin.opacity, twin.seen_as = shape.colour, shape.opacity, label
         self.report_element(element.tag, label, element, change)
 
     def tell_unread(self, element: XmlElement, owner: str, is_note: bool = False) -> None:

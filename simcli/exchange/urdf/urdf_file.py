@@ -23,7 +23,7 @@ from simcli.exchange.source.mechanism import (
 )
 from simcli.exchange.source.meshes import MeshFiles
 from simcli.exchange.source.xml_reader import XmlElement
-from simcli.exchange.source.xml_source import HULL, put_scale
+from simcli.exchange.source.xml_source import HULL, ReadForm, put_scale
 from simcli.exchange.urdf.source import UrdfSource
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -101,17 +101,22 @@ def _inertial(source: UrdfSource, element: XmlElement, link: SourceLink) -> None
 def _shape(source: UrdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
     name, collides, frame = element.get("name") or element.tag, element.tag == "collision", source.origin(element)
     form = source.form_of(element)
-    words, why = (None, "has no geometry") if form is None else _form(source, form, collides)
-    if words is None:
-        source.lose(element.tag, f"{link.name}/{name}", element, why)
+    forms, said = ([], "has no geometry") if form is None else _forms(source, form, collides)
+    if not forms:
+        source.lose(element.tag, f"{link.name}/{name}", element, said)
         return
     colour, opacity, lost = _colour(source, element)
-    shape = SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name)
-    source.place_shape(link, shape, element, names, HULL if collides and words["type"] == "mesh" else lost)
+    shapes = []
+    for one in forms:  # as RViz has it: a material is for meshes without colours
+        look = (one.colour, one.opacity) if one.colour else (colour, opacity)
+        shapes.append(SourceShape(name, one.words, frame, collides, element.line, *look, home=link.name))
+    hidden = f"has the colours of its mesh, not {colour}" if colour and any(one.colour for one in forms) else ""
+    hull = HULL if collides and forms[0].words["type"] == "mesh" else ""
+    source.add_shapes(link, shapes, element, names, "; ".join(filter(None, (hull, said, hidden, lost))))
 
 
-def _form(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
-    """A geometry as a scene writes it; None with the reason why there is none."""
+def _forms(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[list[ReadForm], str]:
+    """A geometry, several of a mesh with colours, and what is changed in it; none with the reason why there is none."""
     if form.tag == "box":
         words = {"type": "box", "size": list(source.numbers(form, "size", 3, None))}
     elif form.tag == "sphere":
@@ -121,16 +126,16 @@ def _form(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | 
     elif form.tag == "mesh":
         return _mesh(source, form, collides)
     else:
-        return None, f"a geometry `{form.tag}`"
+        return [], f"a geometry `{form.tag}`"
     sizes = np.array([number for key, value in words.items() if key != "type" for number in np.atleast_1d(value)])
-    return (words, "") if (sizes > 0.0).all() else (None, "a geometry without extent")
+    return ([ReadForm(words)], "") if (sizes > 0.0).all() else ([], "a geometry without extent")
 
 
-def _mesh(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
-    words, why = source.mesh(form.get("filename"), collides)
-    if words is not None:
-        put_scale(words, source.numbers(form, "scale", 3, (1.0, 1.0, 1.0)))
-    return words, why
+def _mesh(source: UrdfSource, form: XmlElement, collides: bool) -> tuple[list[ReadForm], str]:
+    forms, said = source.mesh(form.get("filename"), collides)
+    for one in forms:
+        put_scale(one.words, source.numbers(form, "scale", 3, (1.0, 1.0, 1.0)))
+    return forms, said
 
 
 def _colour(source: UrdfSource, element: XmlElement) -> tuple[str, float, str]:

@@ -76,7 +76,8 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         masks = {} if (contype, conaffinity) == (1, 1) else {"contype": contype, "conaffinity": conaffinity}
         friction = _friction(scene.spec, shape) if shape.collide else {}
         margin = shape.margin if shape.collide and shape.margin else None
-        rgba = (*rgb(look.colour or "silver"), 0.0 if look.hidden else look.opacity) if look.colour or look.hidden else None
+        is_seen = not look.hidden and look.opacity > 0.0
+        rgba = (*rgb(look.colour or "silver"), look.opacity * is_seen) if look.colour or not is_seen else None
         parts.bodies[body].add(
             "geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba, group=None if shape.collide else _SEEN
         )

@@ -47,7 +47,7 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
             continue
         scene.lose_concavity(owner + name, place, shape)
         pose = rot.pose_compose(back, pose_numbers(shape.pose))
-        for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden):
+        for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden and look.opacity > 0.0):
             _write_form(element, kind, name, form, pose, _rgba(look.colour, look.opacity))
         scene.lose_keys(owner + name, place, shape, _OF_CONTACT if _has_layers(shape) else _OF_OTHERS)
         scene.report_element("shape", owner + name, place, form.words)

@@ -56,6 +56,16 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
         if isinstance(error, MeshError):
             raise
         raise MeshError(f"the mesh is damaged: {error}", "open it in a mesh editor and export it again") from None
+    check_numbers(vertices, faces)
+    return vertices, faces
+
+
+def check_numbers(vertices: Array, faces: Array) -> None:
+    """Refuse a mesh without triangles, and one with numbers that are no places or no vertices.
+
+    Raises:
+        MeshError: it is one.
+    """
     if not len(faces):
         raise MeshError("the mesh has no triangles", "export it with its faces")
     if not np.isfinite(vertices).all():
@@ -64,7 +74,6 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
         raise MeshError(f"the mesh has coordinates beyond {_LARGEST:g}", "check its units, and `scale`")
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise MeshError("a face of the mesh names a vertex that does not exist")
-    return vertices, faces
 
 
 def _read_obj(data: bytes) -> tuple[Array, Array]:

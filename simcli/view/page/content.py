@@ -291,7 +291,7 @@ class _Meshes:
 
 def _drawing(drawing: Drawing, meshes: _Meshes) -> dict:
     items = []
-    for item in drawing.items:
+    for item in (one for one in drawing.items if one.opacity > 0.0):
         row = {
             "name": item.name,
             "body": item.body,
