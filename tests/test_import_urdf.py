@@ -3,11 +3,14 @@
 import json
 import re
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from support.coloured_meshes import ASSET, COLLADA, FACES, FIRST, ONE, SECOND, VOLUME, glb, gltf
 from support.urdf import agreement
 
 import simcli
@@ -16,6 +19,7 @@ from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.source.xml_reader import DEEPEST, read_xml
 from simcli.model import build
+from simcli.model.bodies.mesh import mesh_properties, read_mesh
 from simcli.spec import resolve
 
 ROBOT = """<robot name="all kinds">
@@ -490,3 +494,225 @@ def test_a_ground_that_a_user_adds_holds_an_imported_robot(tmp_path):
         with simcli.Simulation(str(tmp_path / name)) as sim:
             sim.step(1000)
             assert abs(sim.get("body.a.position")[0, 2]) == pytest.approx(0.1, abs=1e-6)
+
+
+# Meshes with materials and nodes.
+
+COLOURED = {
+    "part.dae": COLLADA.encode(),
+    "part.glb": glb(),
+    "part.gltf": json.dumps(gltf(buffers=[{"byteLength": 72, "uri": "my%20part.bin"}])[0]).encode(),
+}
+SEEN = '<visual><geometry><mesh filename="{0}" scale="1 1 2"/></geometry></visual>'
+SOLID = SEEN.replace("visual", "collision")
+NO_MATERIAL = ("", 1)
+
+
+def coloured(tmp_path, name, data, shapes=SEEN, **options):
+    """What becomes of a robot of one link with a mesh."""
+    package = "collada" if name.endswith(".dae") else "trimesh"
+    pytest.importorskip(package)
+    (tmp_path / name).write_bytes(data)
+    (tmp_path / "my part.bin").write_bytes(gltf()[1])
+    return imported(tmp_path, f'<robot name="r"><link name="a">{MASS}{shapes.format(name)}</link></robot>', **options)
+
+
+def triangles(text):
+    """Corners of the triangles of OBJ, (m, 3, 3)."""
+    lines = [line.split() for line in text.decode().splitlines()]
+    vertices = np.array([line[1:] for line in lines if line[0] == "v"], float)
+    return vertices[np.array([line[1:] for line in lines if line[0] == "f"], int) - 1]
+
+
+def same_triangles(found, expected):
+    """Whether two lists of triangles are the same, up to where each begins: the way around them counts."""
+
+    def keys(corners):
+        rounded = [[tuple(np.round(point, 5) + 0.0) for point in one] for one in np.asarray(corners, float)]
+        return sorted(min(tuple(one[k:] + one[:k]) for k in range(3)) for one in rounded)
+
+    return keys(found) == keys(expected)
+
+
+def by_hand(faces):
+    """Triangles of the first tetrahedron, and of the second one, which is mirrored."""
+    return [[FIRST[k] for k in face] for face in faces], [[SECOND[k] for k in reversed(face)] for face in faces]
+
+
+def both(faces):
+    """Triangles of both."""
+    first, second = by_hand(faces)
+    return first + second
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_each_colour_of_a_mesh_is_a_shape(tmp_path, name):
+    """Instances, turns, mirrors, the unit and the axis that is up; the colours and the opacity; the scale of the robot."""
+    found = coloured(tmp_path, name, COLOURED[name])
+    look = yaml.safe_load(found.text)["bodies"]["a"]["look"]
+    shapes = list(look["shapes"].values())
+    assert list(look["shapes"]) == ["visual", "visual_2", "visual_3"][: len(shapes)]
+    assert [one["scale"] for one in shapes] == [[1, 1, 2]] * len(shapes)
+    skin = both(FACES[:2])
+    back = by_hand(FACES[2:])
+    if name.endswith(".dae"):
+        looks, parts = [("#cc3300", 1), ("#333333", 0.4), NO_MATERIAL], [skin, *back]
+    else:
+        looks, parts = [("#bc00ff", 0.4), NO_MATERIAL], [skin, both(FACES[2:])]
+    assert [(one.get("colour", ""), one.get("opacity", 1)) for one in shapes] == looks
+    for one, expected in zip(shapes, parts, strict=True):
+        assert same_triangles(triangles(found.files[one["file"]]), expected)
+    ((fate, why),) = fates(found.report, "visual").values()
+    assert fate == "changed"
+    assert "turned so that z is up" in why
+    assert "without its textures wood.png" in why
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_a_mesh_with_colours_collides_as_one(tmp_path, name):
+    found = coloured(tmp_path, name, COLOURED[name], SOLID)
+    (shape,) = yaml.safe_load(found.text)["bodies"]["a"]["shapes"].values()
+    assert shape["file"] == "meshes/part.obj"
+    assert same_triangles(triangles(found.files[shape["file"]]), both(FACES))
+    (tmp_path / "part.obj").write_bytes(found.files[shape["file"]])
+    assert mesh_properties(*read_mesh(tmp_path / "part.obj")).mass == pytest.approx(VOLUME, rel=1e-6)
+    assert fates(found.report, "collision")["a/collision"][1].startswith("collides as the convex hull of its mesh; turned")
+
+
+@pytest.mark.parametrize(
+    ("asset", "corner", "words"),
+    [
+        ("<up_axis>Z_UP</up_axis>", (1, 2, 3), ""),
+        ('<unit meter="2"/><up_axis>Y_UP</up_axis>', (2, -6, 4), "turned so that z is up: the mesh says Y_UP"),
+        ("<up_axis>X_UP</up_axis>", (-2, -3, 1), "turned so that z is up: the mesh says X_UP"),
+        ("", (1, -3, 2), "turned so that z is up: the mesh says Y_UP"),
+    ],
+)
+def test_unit_and_axis_of_collada(tmp_path, asset, corner, words):
+    """By the tables of its specification: right, up and towards the viewer are x, y, z; -y, x, z; x, z, -y."""
+    text = ONE.replace(ASSET, asset).replace("<translate>0 200 0</translate>", "")
+    found = coloured(tmp_path, "part.dae", re.sub(r'<node id="b">.*</node>', "", text).encode(), SOLID)
+    corners = triangles(found.files["meshes/part.obj"])
+    assert np.isclose(corners, corner, atol=1e-6).all(axis=2).any()
+    assert words in fates(found.report, "collision")["a/collision"][1]
+
+
+@pytest.mark.parametrize("suffix", ["dae", "glb"])
+def test_what_other_writers_write_is_read(tmp_path, suffix):
+    """Two bodies of trimesh's own exporters, one of which stands in a moved node."""
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada")
+    colours, scene = {"#ff8000": (255, 128, 0, 255), "#204060": (32, 64, 96, 255)}, trimesh.Scene()
+    for k, rgba in enumerate(colours.values()):
+        box = trimesh.creation.box((1, 2, 3)).apply_translation((5 * k, 0, 0))
+        as_linear = [(x / 255 / 12.92 if x < 11 else ((x / 255 + 0.055) / 1.055) ** 2.4) for x in rgba[:3]]
+        base = (*as_linear, 1.0) if suffix == "glb" else np.array(rgba) / 255
+        material = trimesh.visual.material.PBRMaterial(baseColorFactor=np.array(base), name=f"paint {k}")
+        box.visual = trimesh.visual.TextureVisuals(uv=np.zeros((len(box.vertices), 2)), material=material)
+        scene.add_geometry(box)
+    data = trimesh.exchange.dae.export_collada(scene.dump()) if suffix == "dae" else scene.export(file_type="glb")
+    found = coloured(tmp_path, f"part.{suffix}", data)
+    shapes = yaml.safe_load(found.text)["bodies"]["a"]["look"]["shapes"].values()
+    for k, (one, colour) in enumerate(zip(shapes, colours, strict=True)):
+        assert max(abs(int(one["colour"][i : i + 2], 16) - int(colour[i : i + 2], 16)) for i in (1, 3, 5)) <= 2  # 8 bits
+        corners = triangles(found.files[one["file"]])
+        assert len(corners) == 12
+        assert np.allclose(np.ptp(corners.reshape(-1, 3), axis=0), (1, 3, 2), atol=1e-6)
+        assert np.allclose(corners.reshape(-1, 3).mean(axis=0)[0], 5 * k, atol=0.2)
+
+
+def test_a_material_is_for_a_mesh_without_colours(tmp_path):
+    paint = '<material name="m"><color rgba="0 0 1 0.5"/></material>'
+    found = coloured(tmp_path, "part.dae", COLOURED["part.dae"], SEEN.replace("</visual>", f"{paint}</visual>"))
+    shapes = yaml.safe_load(found.text)["bodies"]["a"]["look"]["shapes"].values()
+    assert [one.get("colour") for one in shapes] == ["#cc3300", "#333333", "#0000ff"]
+    assert [one.get("opacity", 1) for one in shapes] == [1, 0.4, 0.5]
+    assert "has the colours of its mesh, not #0000ff" in fates(found.report, "visual")["a/visual"][1]
+
+
+def test_a_body_is_drawn_by_its_visuals_if_it_has_any(tmp_path):
+    """Not by hulls that collide; those of the world are drawn, since what is added to it is in the same look."""
+    box = '<collision name="hull"><geometry><box size="{0} 1 1"/></geometry></collision>'
+    seen = '<visual name="skin"><geometry><sphere radius="1"/></geometry></visual>'
+    same = box.replace("collision", "visual").replace("hull", "skin")
+    links = "".join(
+        f'<link name="{name}">{mass}{shapes.format(2)}</link>'
+        for name, mass, shapes in [
+            ("world", "", box + seen),
+            ("both", MASS, box + seen),
+            ("hulls", MASS, box),
+            ("same", MASS, box + same),
+            ("more", MASS, box + same + seen.replace("skin", "hat")),
+        ]
+    )
+    scene = yaml.safe_load(imported(tmp_path, f'<robot name="r">{links}</robot>').text)
+    assert scene["bodies"]["both"]["look"] == {
+        "opacity": 0,
+        "shapes": {"skin": {"type": "sphere", "radius": 1, "opacity": 1}},
+    }
+    assert "opacity" not in scene["world"]["look"]
+    assert "look" not in scene["bodies"]["hulls"]
+    assert "look" not in scene["bodies"]["same"]
+    assert "opacity" not in scene["bodies"]["more"]["look"]
+
+
+def nested_nodes(depth):
+    """Each node holds the next one twice: 2^depth instances."""
+    held = "".join(
+        f'<node id="n{k}"><instance_node url="#n{k + 1}"/><instance_node url="#n{k + 1}"/></node>' for k in range(depth)
+    )
+    return (
+        COLLADA.replace("<library_nodes>", f"<library_nodes>{held}")
+        .replace('id="held"', f'id="n{depth}"')
+        .replace("#held", "#n0")
+    )
+
+
+DAMAGED = {
+    "an entity": ("part.dae", COLLADA.replace("<COLLADA", '<!DOCTYPE c [<!ENTITY a "b">]><COLLADA', 1), "document type"),
+    "another root": ("part.dae", "<robot/>", "not <COLLADA>"),
+    "no unit": ("part.dae", COLLADA.replace('meter="0.01"', 'meter="-1"'), "the unit `-1`"),
+    "no axis": ("part.dae", COLLADA.replace("Y_UP", "W_UP"), "the axis `W_UP` up"),
+    "no geometry": ("part.dae", COLLADA.replace("#tet", "#none"), "no triangles"),
+    "an index too large": ("part.dae", COLLADA.replace("0 3 2 1 2 3", "0 3 2 1 2 9"), "read in part"),
+    "no number": ("part.dae", COLLADA.replace("0 0 0 100", "0 0 x 100"), "no finite number"),
+    "not finite": ("part.dae", COLLADA.replace("0 0 0 100", "0 0 nan 100"), "no finite number"),
+    "2^40 nodes": ("part.dae", nested_nodes(40), "nodes"),
+    "half of it": ("part.glb", glb()[:700], "no whole GLB"),
+    "no header": ("part.glb", b"", "damaged"),
+    "version 1": ("part.glb", glb(asset={"version": "1.0"}), "version 2"),
+    "compression": ("part.glb", glb(extensionsRequired=["KHR_draco_mesh_compression"]), "needs KHR_draco_mesh_compression"),
+    "a huge accessor": (
+        "part.glb",
+        glb(accessors=[{"componentType": 5126, "count": 10**12, "type": "VEC3"}] * 3),
+        "an accessor of more than",
+    ),
+    "a buffer above": ("part.gltf", json.dumps(gltf(buffers=[{"byteLength": 72, "uri": "../secret.bin"}])[0]), "beside"),
+    "no buffer": ("part.gltf", json.dumps(gltf(buffers=[{"byteLength": 72, "uri": "none.bin"}])[0]), "beside"),
+    "on a server": ("part.gltf", json.dumps(gltf(buffers=[{"byteLength": 72, "uri": "http://127.0.0.1:9/a"}])[0]), "beside"),
+    "a list": ("part.gltf", "[]", "no glTF"),
+    "no JSON": ("part.gltf", "{", "damaged"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_a_damaged_mesh_is_dropped_with_the_reason(tmp_path, what):
+    name, data, words = DAMAGED[what]
+    (tmp_path / "below").mkdir()
+    (tmp_path / "secret.bin").write_bytes(gltf()[1])
+    found = coloured(tmp_path / "below", name, data if isinstance(data, bytes) else data.encode())
+    ((fate, why),) = fates(found.report, "visual").values()
+    assert (fate, words in why) == ("dropped", True), why
+    assert len(why) < 400
+    assert not found.files
+
+
+@pytest.mark.parametrize(("name", "package"), [("part.dae", "pycollada"), ("part.glb", "trimesh")])
+def test_without_the_package_the_extra_is_named(tmp_path, name, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, {"pycollada": "collada"}.get(package, package), None)
+    (tmp_path / name).write_bytes(COLOURED[name])
+    found = imported(tmp_path, f'<robot name="r"><link name="a">{MASS}{SEEN.format(name)}</link></robot>')
+    suffix = name[-4:]
+    words = f"mesh: a {suffix} mesh needs {package}: pip install 'simcli[meshes]'"
+    assert fates(found.report, "visual")["a/visual"] == ("dropped", words)
+    assert not found.report.loses  # nothing moves otherwise

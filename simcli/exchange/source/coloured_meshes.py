@@ -11,6 +11,7 @@ opaque, since exporters of COLLADA do not agree on what 0 means.
 import base64
 import io
 import json
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ COLOURED_SUFFIXES = (".dae", ".glb", ".gltf")
 _MOST_TRIANGLES = 2**21  # of all instances: what a binary STL of the largest size holds, and a half more
 _MOST_NODES = 2**16  # instances of instances could be 2^n
 _NO_COLOUR = ("", 1.0)
+_PART = "its mesh is read in part"  # how a note begins
+_NUMBERS = re.compile(r"[-+0-9.eE\s]*")
 # To z up, by the tables of the COLLADA specification: what is right stays right.
 _TO_Z_UP = {
     "X_UP": np.array([(0.0, -1.0, 0.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0)]),
@@ -115,7 +118,7 @@ def read_coloured_mesh(path: Path) -> ColouredMesh:
             check_numbers(vertices, faces)
             parts.append(ColouredPart(vertices, faces, *look))
     if not parts:
-        raise MeshError("the mesh has no triangles")
+        raise MeshError("; ".join(["the mesh has no triangles", *(note for note in notes if note.startswith(_PART))]))
     return ColouredMesh(tuple(parts), tuple(notes))
 
 
@@ -152,12 +155,15 @@ def _read_collada(path: Path, notes: list[str]) -> Iterator[tuple[Array, Materia
     root = read_xml(path)  # refuses entities, and gives lines
     if root.tag != "COLLADA":
         raise MeshError(f"the mesh is damaged: its root is <{root.tag}>, not <COLLADA>")
+    for one in root.below():  # pycollada takes 0 for what is no number
+        if one.tag == "float_array" and not _NUMBERS.fullmatch(one.text):
+            raise MeshError(f"the mesh is damaged: line {one.line}: a <float_array> holds what is no finite number")
     document = collada.Collada(
         io.BytesIO(path.read_bytes()), ignore=[collada.common.DaeError], aux_file_loader=lambda _name: b""
     )
     factor, axis = _asset(root)
     notes += [f"turned so that z is up: the mesh says {axis}"] if axis != "Z_UP" else []
-    notes += [f"its mesh is read in part: {str(document.errors[0])[:200]}"] if document.errors else []
+    notes += [f"{_PART}: {str(document.errors[0])[:200]}"] if document.errors else []
     outer = np.eye(4)
     outer[:3, :3] = factor * _TO_Z_UP[axis]
     nodes = _nodes(collada.scene, document.scene.nodes if document.scene is not None else [], outer, notes)
@@ -254,26 +260,26 @@ def _read_gltf(path: Path, notes: list[str]) -> Iterator[tuple[Array, MaterialLo
     modes = {one.get("mode", _TRIANGLES) for mesh in header.get("meshes", []) for one in mesh["primitives"]}
     notes += ["without its points, lines and fans"] if modes - {_TRIANGLES, _STRIP} else []
     notes += ["without its skins"] if header.get("skins") else []
-    looks = {str(k): _look_of_material(header, one) for k, one in enumerate(header.get("materials", []))}
+    looks = [_look_of_material(header, one) for one in header.get("materials", [])]
     plain = {key: value for key, value in header.items() if key not in _UNREAD}
-    plain["materials"] = [{"name": name} for name in looks]
+    plain["materials"] = [{"name": str(k)} for k in range(len(looks))]
     scene = trimesh.load_scene(io.BytesIO(json.dumps(plain).encode()), file_type="gltf", process=False)
     outer = np.eye(4)
     outer[:3, :3] = _TO_Z_UP["Y_UP"]
-    yield from _limited(_instances(scene, looks, outer))
+    yield from _limited(_instances(scene, [*looks, MaterialLook(*_NO_COLOUR)], outer))
 
 
-def _instances(scene, looks: dict[str, MaterialLook], outer: Array) -> Corners:
-    """Triangles of each node with a mesh; the name of a material is its key in `looks`."""
+def _instances(scene, looks: list[MaterialLook], outer: Array) -> Corners:
+    """Triangles of each node with a mesh, in the order of the materials, whose names are their numbers."""
+    found = []
     for node in scene.graph.nodes_geometry:
         matrix, name = scene.graph[node]
         mesh = scene.geometry[name]
         if hasattr(mesh, "faces"):
-            material = getattr(mesh.visual, "material", None)
-            yield (
-                _placed(mesh.vertices, mesh.faces, outer @ matrix),
-                looks.get(getattr(material, "name", None), MaterialLook(*_NO_COLOUR)),
-            )
+            number = getattr(getattr(mesh.visual, "material", None), "name", None)
+            found.append((len(looks) - 1 if number is None else int(number), mesh, outer @ matrix))
+    for number, mesh, matrix in sorted(found, key=lambda one: one[0]):
+        yield _placed(mesh.vertices, mesh.faces, matrix), looks[number]
 
 
 def _self_contained(path: Path) -> dict:
@@ -329,6 +335,8 @@ def _check_header(header: dict) -> None:
     needed = [name for name in header.get("extensionsRequired", []) if not str(name).startswith(_HARMLESS)]
     if needed:
         raise MeshError(f"the mesh needs {first_few(tuple(map(str, needed)))}, which is not read: export it without")
+    if len(header.get("nodes", [])) > _MOST_NODES:
+        raise MeshError(f"the mesh has more than {_MOST_NODES} nodes")
     if any(accessor["count"] > _MOST_NUMBERS for accessor in header.get("accessors", [])):
         raise MeshError(f"the mesh has an accessor of more than {_MOST_NUMBERS} items")
 
