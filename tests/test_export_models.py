@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -375,6 +376,21 @@ def test_every_section_of_a_scene_is_thought_of():
     }
     no_elements = {"simcli", "name", "description", "params", "allow_orphan_joints"}
     assert set(SceneSpec.model_fields) == mechanics | told | no_elements
+
+
+def test_what_is_not_seen_is_not_seen_elsewhere(tmp_path):
+    """A body that is drawn by its visuals alone: hulls that collide have the opacity 0."""
+    text = """simcli: 1
+bodies:
+  a: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {hull: {type: box, size: [1, 1, 1]}},
+    look: {opacity: 0, shapes: {skin: {type: sphere, radius: 0.1, opacity: 1, colour: red}}}}
+"""
+    (tmp_path / "a.yaml").write_text(text)
+    urdf = ElementTree.fromstring(exported(tmp_path / "a.yaml", ".urdf").text)
+    names = {tag: [one.get("name") for one in urdf.iter(tag)] for tag in ("collision", "visual")}
+    assert names == {"collision": ["hull"], "visual": ["skin"]}
+    geoms = ElementTree.fromstring(exported(tmp_path / "a.yaml", ".xml").text).iter("geom")
+    assert [float(one.get("rgba").split()[3]) for one in geoms] == [0.0, 1.0]
 
 
 def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):

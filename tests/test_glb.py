@@ -10,11 +10,13 @@ import shutil
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from PIL import Image
+from support.coloured_meshes import COLLADA, VOLUME
 from support.diff_files import write_run
 from support.forward import build_scene
 from support.process import simcli
@@ -22,7 +24,8 @@ from support.process import simcli
 from simcli import rotations as rot
 from simcli.cli import process as cli_process
 from simcli.cli.process import run_command
-from simcli.errors import Exit, OutputError, SceneError, UsageError
+from simcli.errors import Exit, FileError, OutputError, SceneError, UsageError
+from simcli.exchange.source.coloured_meshes import read_coloured_mesh
 from simcli.model import build
 from simcli.model.bodies.hull import convex_hull
 from simcli.model.bodies.mesh import mesh_properties, read_mesh
@@ -346,6 +349,51 @@ def test_parts_are_convex_and_fill_the_mesh(angle, capfd):
     assert files == [shape["file"].removeprefix("parts/") for shape in shapes.values()]
     for name in files:
         assert (angle.parent / "again" / name).read_bytes() == (angle.parent / "parts" / name).read_bytes()
+
+
+def test_a_mesh_with_colours_is_decomposed_as_one(tmp_path, monkeypatch, capfd):
+    """Two tetrahedra that do not touch are convex already."""
+    pytest.importorskip("coacd")
+    pytest.importorskip("collada")
+    monkeypatch.chdir(tmp_path)
+    Path("two.dae").write_text(COLLADA)
+    assert command_of_decompose("two.dae", "-o", "parts") == Exit.OK
+    shapes = yaml.safe_load(capfd.readouterr().out)
+    volumes = [float(mesh_properties(*read_mesh(tmp_path / shape["file"])).mass) for shape in shapes.values()]
+    assert volumes == pytest.approx([VOLUME / 2] * 2, rel=0.01)  # it cuts in steps of its own
+    Path("two.dae").write_text("<COLLADA/>")
+    with pytest.raises(FileError, match=r"two\.dae: the mesh has no triangles"):
+        command_of_decompose("two.dae", "--force")
+
+
+def test_what_is_exported_comes_in_again(tmp_path, monkeypatch):
+    """A GLB file of ours as a visual: places and colours, by code that shares nothing with its writer."""
+    pytest.importorskip("trimesh")
+    monkeypatch.chdir(tmp_path)
+    Path("one.yaml").write_text("""simcli: 1
+bodies:
+  a: {mass: 1, pose: {xyz: [1, 2, 3]}, shapes: {s: {type: box, size: [1, 2, 3]}}, look: {colour: "#c82010"}}
+  b:
+    mass: 1
+    pose: {xyz: [0, 0, 9], rpy: [90 deg, 0, 0]}
+    shapes: {s: {type: box, size: [1, 2, 3]}}
+    look: {colour: teal, opacity: 0.5}
+  c: {mass: 1, shapes: {s: {type: box, size: [9, 9, 9]}}, look: {opacity: 0}}
+contact: {enabled: false}
+run: {duration: 1 ms}
+output: {every: 1 ms}
+solver: {dt: 1 ms}
+""")
+    assert command("run", "one.yaml", "-o", "one.h5", "-q") == Exit.OK
+    assert command("export", "one.h5", "-o", "one.glb", "--every", "9") == Exit.OK
+    parts = read_coloured_mesh(tmp_path / "one.glb").parts
+    assert [(part.colour, part.opacity) for part in parts] == [("#c82010", 1.0), ("#1b8a8f", 0.5)]
+    middles, sizes = [(1, 2, 3), (0, 0, 9)], [(1, 2, 3), (1, 3, 2)]
+    for part, middle, size in zip(parts, middles, sizes, strict=True):
+        assert np.allclose(
+            [part.vertices.min(axis=0), part.vertices.max(axis=0)], np.array(middle) + np.outer((-0.5, 0.5), size)
+        )
+        assert mesh_properties(part.vertices, part.faces).mass == pytest.approx(6.0, rel=FLOAT32)
 
 
 def _area(corners, normal):

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from support.coloured_meshes import COLLADA, VOLUME
 from support.urdf import agreement
 
 from simcli.cli.process import run_command
@@ -637,6 +638,26 @@ def test_an_automatic_inertia_of_a_mesh_and_of_nothing(tmp_path):
         bare = f'<sdf version="1.11"><model name="m"><link name="a"><inertial auto="1"/>{shape}</link></model></sdf>'
         fate, words = fates(imported(tmp_path, bare).report, "inertial")["a"]
         assert (fate, words.startswith(f"`auto`: {why}")) == ("dropped", True)
+
+
+def test_a_mesh_with_colours_is_seen_and_weighed(tmp_path):
+    """Two tetrahedra of 1/6 m^3; a material of the file is instead of the colours of the mesh."""
+    pytest.importorskip("collada")
+    (tmp_path / "skin.dae").write_text(COLLADA)
+    mesh = "<geometry><mesh><uri>skin.dae</uri></mesh></geometry>"
+    paint = "<transparency>0.5</transparency><material><diffuse>0 0 1 1</diffuse></material>"
+    text = f"""<sdf version="1.11"><model name="m"><link name="a"><inertial auto="true"/>
+      <collision name="c">{mesh}</collision><visual name="v">{mesh}{paint}</visual></link>
+      <link name="b"><visual name="v">{mesh}<transparency>0.5</transparency></visual></link></model></sdf>"""
+    imported(tmp_path, text)
+    bodies = resolve(load_scene(tmp_path / "robot.sdf")).bodies
+    assert bodies["a"].mass == pytest.approx(1000 * VOLUME)
+    looks = {
+        name: [(one.colour or body.look.colour, one.opacity or body.look.opacity) for one in body.look.shapes.values()]
+        for name, body in bodies.items()
+    }
+    assert looks["a"] == [("#0000ff", 0.5)] * 3
+    assert looks["b"] == [("#cc3300", 0.5), ("#333333", 0.2), (None, 0.5)]
 
 
 # Worlds: models that meet, gravity, surfaces, masks, models of other files.
