@@ -357,6 +357,34 @@ def test_bodies_are_seen_where_their_poses_say(browser, pages, name):
     assert {one for one in browser.requests if not one.startswith(("file:", "data:", "blob:", "about:"))} == set()
 
 
+BOXES = """(() => {
+  const box = (name) => {
+    const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect()
+    return [left, right, top, bottom]
+  }
+  return Object.fromEntries(['.track', '.clock', '.speed', '.transport', '.legend'].map((name) => [name, box(name)]))
+})()"""
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
+def test_the_slider_has_room_on_a_narrow_screen(browser, pages):
+    """A row of its own; beside it nothing, everything within the screen, the labels of the curves in one line."""
+    width, height = 400, 800
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    try:
+        browser.open(pages("slider_crank").as_uri())
+        browser.evaluate("simcli.set({ speed: 0.01 })")  # the longest text of the choice
+        browser.settle()
+        boxes = browser.evaluate(BOXES)
+    finally:
+        browser.ask("Emulation.setDeviceMetricsOverride", width=SIZE[0], height=SIZE[1], deviceScaleFactor=1, mobile=False)
+    left, right, _, bottom = boxes[".track"]
+    assert right - left > 0.8 * width
+    assert bottom <= min(boxes[".clock"][2], boxes[".speed"][2])
+    assert all(box[0] >= 0 and box[1] <= width and box[3] <= height for box in boxes.values())
+    assert 0 < boxes[".legend"][3] - boxes[".legend"][2] < 30
+
+
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
 def test_the_keyboard_and_the_mouse_move_it(browser, pages):
     browser.open(pages("slider_crank").as_uri())
