@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from support.world_files import FAILED, grid, peaks, world_file
 
-from simcli.analysis.channels import read_channels
+from simcli.analysis.channels import energy_rounding, locate_channel, read_channels, without_rounding
 from simcli.analysis.export import plot
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory
+from simcli.view.page.curves import CurveGroup, Series, values_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RNG = np.random.default_rng(5)
@@ -20,6 +21,14 @@ FILES = {
     "line": {"params.l": ("m", np.linspace(0.1, 2.0, 30))},
     "drawn": {"params.l": ("m", RNG.uniform(0.1, 2.0, 40)), "params.c": ("N m s/rad", RNG.uniform(1.0, 3.0, 40))},
 }
+
+
+REST = """simcli: 1
+bodies: {bob: {mass: 1, com: [0, 0, -1], inertia: {diag: [0.1, 0.1, 0.1]}}}
+joints: {pin: {type: revolute, parent: world, child: bob, axis: [0, 1, 0], parent_frame: {xyz: [0, 0, 3]}, q: 1e-9}}
+solver: {dt: 1 ms}
+run: {duration: 1}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +83,7 @@ def test_a_parameter_that_ascends_gives_a_line(picture):
     np.testing.assert_array_equal(points_of(curve), np.column_stack([x, y])[kept])
     assert mark.get_xdata().tolist() == [x[FAILED]]
     assert axes.get_xlabel() == "params.l [m]"
-    assert axes.get_ylabel() == "measure.peak [rad]\nlargest value of joint.hinge0.q"
+    assert axes.get_ylabel() == "measure.peak [rad]: largest value of joint.hinge0.q"
     assert figure.get_suptitle() == "line"
     assert legend_of(figure) == ("", ["no value (1, of which 1 failed)"])
 
@@ -185,6 +194,49 @@ def test_quantiles_are_those_of_the_worlds_that_are_there():
 def test_few_worlds_are_told_by_their_parameters(picture):
     _, figure = picture("grid", "-c", "joint.hinge0.q", "--where", "{params.c} == 10 and {world} < 19")
     assert legend_of(figure) == ("params.l [m]", ["world 0: 0.1", "world 6: 0.25", "world 12: 0.4", "world 18: 0.55"])
+
+
+def test_a_legend_is_shown_once_and_labels_have_one_line(picture, files, capsys):
+    """In the first panel that has it; in a terminal, too; a long name in small letters, in its panel."""
+    names = ["joint.hinge0.q", "body.link0.position", "joint.hinge0.qd", "body.link0.angular_velocity"]
+    _, figure = picture("line", "--world", "0-2", *(word for name in names for word in ("-c", name)))
+    assert [axes.get_legend() is not None for axes in figure.axes] == [True, True, False, False]
+    labels = [axes.yaxis.label for axes in figure.axes]
+    assert [label.get_text() for label in labels] == [
+        f"{name} [{unit}]" for name, unit in zip(names, ("rad", "m", "rad/s", "rad/s"), strict=True)
+    ]
+    figure.draw_without_rendering()
+    for axes, label in zip(figure.axes, labels, strict=True):
+        assert label.get_window_extent().height < 1.1 * axes.get_window_extent().height
+    text = plot.text_of(figure, has_colours=False)
+    assert text.count("world 1:") == 1 + 3  # of a coordinate, and of the components of a position
+    assert plot.fitted_label("measure.peak [rad]: " + 60 * "long ", 4.0) == ("measure.peak [rad]\n" + 60 * "long ", 5.0)
+
+
+def test_energies_of_rounding_are_shown_as_zero(picture, files, tmp_path):
+    """In pictures, and on the page; drifts, which are rounding in a good run, and files keep what they are."""
+    (tmp_path / "rest.yaml").write_text(REST)
+    files["rest"] = tmp_path / "rest.h5"
+    words = ["run", str(tmp_path / "rest.yaml"), "-o", str(files["rest"]), "-q"]
+    assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK
+    _, figure = picture("rest", "-c", "energy.kinetic", "-c", "energy.drift")
+    kinetic, drift = (axes.lines[0].get_ydata() for axes in figure.axes)
+    assert (np.any(kinetic), np.any(drift)) == (False, True)
+    with open_trajectory(files.pop("rest")) as run:
+        rounding = energy_rounding(run, [0])
+        (source,) = locate_channel(run, "energy.kinetic")
+        kinetic, total = source.read(slice(None), [0]), run.energy.total[...]
+        assert 0.0 < kinetic.max() < 1e-15
+        assert rounding == pytest.approx(1e-12 * np.abs(total).max(), rel=1e-3)
+        assert not without_rounding("energy.kinetic", kinetic, rounding).any()
+        assert np.abs(without_rounding("energy.total", total, rounding) - total).max() <= 0.51 * rounding
+        for name in ("energy.drift", "joint.pin.q"):
+            assert without_rounding(name, kinetic, rounding) is kinetic
+        group = CurveGroup("Energy", "J", (Series("kinetic", source, 0),))
+        (shown,) = values_of([group], slice(None), [0], rounding)
+        assert not shown.any()
+        (kept,) = values_of([group], slice(None), [0])
+        assert kept.any()
 
 
 def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):

@@ -53,6 +53,9 @@ COORDINATES = {
 }
 DENSE = 4  # worlds that lie at most so far apart on average are read in one piece
 MAX_JOINTS = 6  # drawn when no channel is named
+_DRIFT = "energy.drift"  # a difference, of which rounding is what a reader asks for
+_ROUNDING = 1e-12  # of the largest energy: sums of terms that large are off by some times 1e-16 of it in each step
+_PROBES = 50  # frames by which the largest energy is found
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,29 @@ def read_channels(
         Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units, file)
         for name, source in sources.items()
     ]
+
+
+def energy_rounding(trajectory: "Trajectory", worlds: Sequence[int]) -> float:
+    """[J], below which an energy of these worlds is rounding where it is shown; 0 where a file holds no energies."""
+    frames = slice(0, trajectory.n_frames, max(1, trajectory.n_frames // _PROBES))
+    names = [f"energy.{part}" for part in SCALARS["energy"]] if trajectory.n_frames else []
+    columns = [_source(trajectory, name) for name in names if _column(trajectory, name) is not None]
+    sizes = [np.abs(one.read(frames, worlds)) for one in columns]
+    finite = [float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes]
+    return _ROUNDING * max(finite, default=0.0)
+
+
+def without_rounding(name: str, values: np.ndarray, rounding: float) -> np.ndarray:
+    """Numbers of a channel as they are shown: of an energy, but for its drift, multiples of what is rounding.
+
+    Args:
+        name: of the channel.
+        values: of it, any shape.
+        rounding: of `energy_rounding`.
+    """
+    if not name.startswith("energy.") or name == _DRIFT or not rounding > 0.0:
+        return values
+    return np.round(values / rounding) * rounding + 0.0
 
 
 def check_worlds(trajectory: "Trajectory", worlds: Sequence[int]) -> None:

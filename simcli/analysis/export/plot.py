@@ -13,6 +13,9 @@ from simcli.spec.base.fault_list import suffix_of
 
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
+_FRAME = 0.3  # [inch] of the height of a panel that is above and below its axis
+_POINTS, _LEAST_POINTS = 10.0, 5.0  # of letters that name an axis, in pictures of 120 dots per inch
+_LETTER = 0.58  # width of a letter, of its size, on average of names
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")  # that are told; matplotlib knows more
 _MARKS = {"png": {PNG_KEY: MARK}, "svg": {"Creator": MARK}, "pdf": {"Creator": MARK}}
 MAX_LEGEND = 12  # entries; nobody tells more curves apart
@@ -53,10 +56,42 @@ def draw_channels(
             _draw_bands(panel, found)
         else:
             _draw_curves(panel, found, names or {}, names_title)
-        panel.set_ylabel(f"{name}\n[{', '.join(sorted(_units(found)))}]")
+        label, size = fitted_label(f"{name} [{', '.join(sorted(_units(found)))}]", height - _FRAME)
+        panel.set_ylabel(label, fontsize=size)
         panel.grid(True, linewidth=0.3)
     panels[-1].set_xlabel("time [s]")
+    figure.align_ylabels(panels)
+    _say_once(panels)
     return figure
+
+
+def fitted_label(text: str, room: float) -> tuple[str, float]:
+    """The name of an axis in one line, or in two where its letters would be too small to read, and their size [points].
+
+    Args:
+        text: name and unit, perhaps with an explanation after a colon.
+        room: [inch], along the axis.
+    """
+    size = 72.0 * room / (_LETTER * len(text))
+    if size < _LEAST_POINTS:
+        text = text.replace(": ", "\n", 1) if ": " in text else text.replace(" [", "\n[", 1)
+        size = 72.0 * room / (_LETTER * max(map(len, text.split("\n"))))
+    return text, float(np.clip(size, _LEAST_POINTS, _POINTS))
+
+
+def _say_once(panels) -> None:
+    """Show each legend in the first panel that has it."""
+    shown = []
+    for panel in panels:
+        legend = panel.get_legend()
+        if legend is None:
+            continue
+        texts = [text.get_text() for text in (legend.get_title(), *legend.get_texts())]
+        colours = [handle.get_color() for handle in legend.get_lines()]
+        if (texts, colours) in shown:
+            legend.remove()
+        else:
+            shown.append((texts, colours))
 
 
 def _units(found: list[Channel]) -> set[str]:
@@ -217,14 +252,15 @@ def _panel(plotext, axes, width: int, height: int, has_blocks: bool, has_colours
     plotext.clear_figure()
     plotext.plotsize(width, height)
     marker = MARKERS[has_blocks]
+    has_legend = axes.get_legend() is not None
     for line in axes.get_lines():
         x, y = (np.asarray(values, float) for values in line.get_data())
         keep = np.isfinite(x) & np.isfinite(y)
         if keep.any():
             draw = plotext.scatter if line.get_linestyle() in ("None", "none") else plotext.plot
-            draw(x[keep].tolist(), y[keep].tolist(), label=_label(line), marker=marker)
+            draw(x[keep].tolist(), y[keep].tolist(), label=_label(line) if has_legend else None, marker=marker)
     for points in axes.collections:
-        _add_points(plotext, points, marker)
+        _add_points(plotext, points, marker, has_legend)
     bars = [patch for patch in axes.patches if patch.get_height() and patch.get_width()]
     for bar in bars:
         x, top = bar.get_x(), bar.get_y() + bar.get_height()
@@ -238,12 +274,13 @@ def _panel(plotext, axes, width: int, height: int, has_blocks: bool, has_colours
     return f"{above}\n{text if has_colours else plotext.uncolorize(text)}"
 
 
-def _add_points(plotext, points, marker: str) -> None:
+def _add_points(plotext, points, marker: str, has_legend: bool) -> None:
     """Points; cells of a heat map and bands, which have no places, are left to pictures."""
     at = np.asarray(points.get_offsets(), float).reshape(-1, 2)
     at = at[np.isfinite(at).all(axis=1)]
     if len(at) and not np.array_equal(at, [[0.0, 0.0]]):  # of a band
-        plotext.scatter(at[:, 0].tolist(), at[:, 1].tolist(), label=_label(points), marker=marker)
+        label = _label(points) if has_legend else None
+        plotext.scatter(at[:, 0].tolist(), at[:, 1].tolist(), label=label, marker=marker)
 
 
 def _label(artist) -> str | None:

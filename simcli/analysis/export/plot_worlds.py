@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.export.plot import MAX_LEGEND, in_plot_order, legend_beside, new_figure
+from simcli.analysis.export.plot import MAX_LEGEND, fitted_label, in_plot_order, legend_beside, new_figure
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
 _SIZE = (8.0, 4.8)  # [inch]
+_ROOM = (6.2, 4.0)  # [inch], for the names of its axes
 MAX_BINS = 60
 MAX_MARKED = 200  # points of a line that get a marker
 MANY = 10000  # points that are drawn as a bitmap in svg and pdf, too
@@ -112,15 +113,20 @@ def draw_worlds(table: WorldTable, names: list[str], title: str = "", along_x: b
         kind = _histogram(panel, worlds, along_x)
     else:
         kind = _curves(panel, worlds) if len(names) == 2 else _colours(panel, worlds)
-        panel.set_xlabel(_label(worlds.axes[0]))
-        panel.set_ylabel(_label(worlds.axes[1]))
+        _name_axes(panel, _label(worlds.axes[0]), _label(worlds.axes[1]))
     counts = (worlds.there, worlds.failed, ~worlds.there)
     return Drawn(figure, kind, *(int(mask.sum()) for mask in counts))
 
 
+def _name_axes(panel, x: str, y: str) -> None:
+    for name, text, room in (("xlabel", x, _ROOM[0]), ("ylabel", y, _ROOM[1])):
+        label, size = fitted_label(text, room)
+        getattr(panel, f"set_{name}")(label, fontsize=size)
+
+
 def _label(column: WorldColumn) -> str:
     """Name and unit, and what a measure is."""
-    return f"{column.title}\n{column.text}" if column.name.startswith("measure.") else column.title
+    return f"{column.title}: {column.text}" if column.name.startswith("measure.") else column.title
 
 
 def _histogram(panel, worlds: _Worlds, along_x: bool) -> str:
@@ -146,8 +152,7 @@ def _histogram(panel, worlds: _Worlds, along_x: bool) -> str:
         edgecolor="white",
         linewidth=0.5,
     )
-    (panel.set_xlabel if along_x else panel.set_ylabel)(_label(worlds.axes[0]))
-    (panel.set_ylabel if along_x else panel.set_xlabel)("worlds")
+    _name_axes(panel, *([_label(worlds.axes[0]), "worlds"] if along_x else ["worlds", _label(worlds.axes[0])]))
     (panel.yaxis if along_x else panel.xaxis).get_major_locator().set_params(integer=True)
     panel.grid(True, axis="y" if along_x else "x", linewidth=0.3)
     panel.set_axisbelow(True)
@@ -238,8 +243,8 @@ def _colours(panel, worlds: _Worlds) -> str:
         shown = panel.pcolormesh(*grid[:2], np.ma.masked_invalid(grid[2]), shading="nearest", rasterized=True)
         panel.set_facecolor("0.85")
         most = grid[3]
-    of = f"\nmedian of {most} worlds" if most > 1 else ""
-    panel.figure.colorbar(shown, ax=panel, label=_label(z) + of)
+    label, size = fitted_label(_label(z) + (f", median of {most} worlds" if most > 1 else ""), _ROOM[1])
+    panel.figure.colorbar(shown, ax=panel).set_label(label, fontsize=size)
     _mark_cells(panel, worlds, is_grid=grid is not None)
     return "scatter" if grid is None else "heat map"
 

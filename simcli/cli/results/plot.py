@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,7 +134,7 @@ def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: boo
 
 
 def _over_time(runs: "list[Trajectory]", table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
-    from simcli.analysis.channels import read_channels
+    from simcli.analysis.channels import energy_rounding, read_channels, without_rounding
     from simcli.analysis.export.plot import MAX_LEGEND, draw_channels
 
     parts = table.by_file(len(runs))
@@ -143,7 +144,9 @@ def _over_time(runs: "list[Trajectory]", table: "WorldTable", names: list[str], 
     for (file, part), run in zip(parts.items(), runs, strict=True):
         worlds = part.columns["world"].values.tolist()
         if worlds:
-            channels += read_channels(run, names, worlds, file=file)
+            rounding = energy_rounding(run, worlds)
+            for channel in read_channels(run, names, worlds, file=file):
+                channels.append(replace(channel, values=without_rounding(channel.name, channel.values, rounding)))
         if 1 < len(worlds) <= MAX_LEGEND:
             words, behind = _names(part)
             told |= {(file, world): word for world, word in words.items()}

@@ -15,7 +15,10 @@ from simcli.errors import Exit, OutputError
 
 def decompose(
     mesh: Annotated[
-        Path, typer.Argument(metavar="MESH", help="OBJ or STL file, also COLLADA or glTF.", callback=existing_file, show_default=False)
+        Path,
+        typer.Argument(
+            metavar="MESH", help="OBJ or STL file, also COLLADA or glTF.", callback=existing_file, show_default=False
+        ),
     ],
     output: Annotated[
         Path | None,

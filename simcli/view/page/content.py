@@ -13,6 +13,7 @@ from typing import TextIO
 import numpy as np
 
 from simcli import __version__
+from simcli.analysis.channels import energy_rounding
 from simcli.records.drafts import PAGE_TAG
 from simcli.view.drawing.items import Drawing, Item
 from simcli.view.motion import ASPECT, SEEN_STRETCH, Extent, camera_of, strain
@@ -120,7 +121,8 @@ class Content:
             start = self.frames.start or 0
             step = self.frames.step or 1
             first, last = start + self.n_frames * step, start + (self.n_frames + len(time) - 1) * step + 1
-            strip = values_of(self.groups, slice(first, last, step), self.subject.worlds)
+            rounding = energy_rounding(self.subject.run, self.subject.worlds)
+            strip = values_of(self.groups, slice(first, last, step), self.subject.worlds, rounding)
             made["strip"] = [_encoded(values, "f4") for values in strip]
             contacts = self._contacts(range(first, last, step))
             if contacts is not None:

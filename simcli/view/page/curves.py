@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.channels import MAX_JOINTS, ChannelSource, available, locate_channel
+from simcli.analysis.channels import MAX_JOINTS, ChannelSource, available, locate_channel, without_rounding
 from simcli.records.reading.reader import Trajectory
 
 PROBES = 50  # frames at which a channel is looked at
@@ -86,10 +86,16 @@ def _by_unit(title: str, sources: Sequence[ChannelSource]) -> list[CurveGroup]:
     ]
 
 
-def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:
+def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int], rounding: float = 0.0) -> list[np.ndarray]:
     """Numbers of all series of all groups, (F, W) float32 each; a channel is read once.
 
     What is beyond float32 becomes infinite; the page leaves a gap there.
+
+    Args:
+        groups: of the strip.
+        frames: of the run.
+        worlds: of the run.
+        rounding: [J], see `energy_rounding`.
     """
     read: dict[str, np.ndarray] = {}
     found = []
@@ -97,7 +103,7 @@ def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]
         for series in group.series:
             name = series.source.name
             if name not in read:
-                read[name] = series.source.read(frames, worlds)
+                read[name] = without_rounding(name, series.source.read(frames, worlds), rounding)
             with np.errstate(over="ignore"):
                 found.append(read[name][:, :, series.component].astype(np.float32))
     return found

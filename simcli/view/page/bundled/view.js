@@ -1,4 +1,4 @@
-/* simcli view c0352c26165f5eee29ddbafb378a1acd3377c153b577e884b7ed6d359261463c; three.js r187, MIT: LICENSE-three.txt */
+/* simcli view 6a1c993b16449ecc90df3b8cfae685a379ff66b11261821f82730663b3c65601; three.js r187, MIT: LICENSE-three.txt */
 (()=>{var Kc=`:root {
   --paper: #f3f5f8; --card: rgb(255 255 255 / .82); --edge: rgb(20 30 50 / .10); --line: rgb(30 45 70 / .10);
   --ink: #1c2430; --soft: #66707f; --accent: #0b6bcb; --wash: rgb(11 107 203 / .10); --bad: #c92a2a; --warn: #c98500;
@@ -102,7 +102,7 @@ footer { background: var(--card); border-top: 1px solid var(--edge); padding: 8p
 .legend { display: flex; gap: 5px 16px; flex-wrap: wrap; }
 .chip { display: inline-flex; align-items: center; gap: 6px; color: var(--soft); white-space: nowrap; }
 .chip i { width: 10px; height: 10px; border-radius: 3px; }
-.chip b { font-weight: 600; color: var(--ink); min-width: 12ch; }
+.chip b { font-weight: 600; color: var(--ink); min-width: 8ch; }
 .curves { display: block; width: 100%; height: 104px; cursor: crosshair; touch-action: none; }
 .transport { display: flex; align-items: center; gap: 2px; }
 .transport .icon { flex: none; }
