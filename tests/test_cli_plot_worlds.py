@@ -9,6 +9,7 @@ from support.world_files import FAILED, grid, peaks, world_file
 
 from simcli.analysis.channels import energy_rounding, locate_channel, read_channels, without_rounding
 from simcli.analysis.export import plot
+from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory
@@ -236,6 +237,22 @@ def test_energies_of_rounding_are_shown_as_zero(picture, files, tmp_path):
         assert not shown.any()
         (kept,) = values_of([group], slice(None), [0])
         assert kept.any()
+
+
+def test_energies_of_rounding_are_zero_in_a_table_that_is_shown():
+    """Beside the largest energy of the table; drifts, other units, numbers that are not there and the table itself stay."""
+    columns = [
+        WorldColumn("measure.rest", np.array([1e-15, np.nan, -2e-11]), "J", "last value of energy.kinetic"),
+        WorldColumn("measure.most", np.array([3.0, 9.0, np.inf]), "J", "largest value of energy.total"),
+        WorldColumn("measure.error", np.array([1e-15, 0.0, 1e-16]), "J", "largest value of energy.drift"),
+        WorldColumn("measure.load", np.array([1e-15, 0.0, 1e-16]), "N m", "last value of joint.pin.effort"),
+    ]
+    table = WorldTable({column.name: column for column in columns}, 3)
+    shown = table.without_rounding().arrays
+    np.testing.assert_array_equal(shown["measure.rest"], [0.0, np.nan, -2e-11])
+    for name in ("measure.most", "measure.error", "measure.load"):
+        np.testing.assert_array_equal(shown[name], table.arrays[name])
+    assert table.arrays["measure.rest"][0] == 1e-15
 
 
 def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):

@@ -53,8 +53,8 @@ COORDINATES = {
 }
 DENSE = 4  # worlds that lie at most so far apart on average are read in one piece
 MAX_JOINTS = 6  # drawn when no channel is named
-_DRIFT = "energy.drift"  # a difference, of which rounding is what a reader asks for
-_ROUNDING = 1e-12  # of the largest energy: sums of terms that large are off by some times 1e-16 of it in each step
+DRIFT = "energy.drift"  # a difference, of which rounding is what a reader asks for
+ENERGY_ROUNDING = 1e-12  # of the largest energy: sums of terms that large are off by some times 1e-16 of it in each step
 _PROBES = 50  # frames by which the largest energy is found
 
 
@@ -194,7 +194,7 @@ def energy_rounding(trajectory: "Trajectory", worlds: Sequence[int]) -> float:
     columns = [_source(trajectory, name) for name in names if _column(trajectory, name) is not None]
     sizes = [np.abs(one.read(frames, worlds)) for one in columns]
     finite = [float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes]
-    return _ROUNDING * max(finite, default=0.0)
+    return ENERGY_ROUNDING * max(finite, default=0.0)
 
 
 def without_rounding(name: str, values: np.ndarray, rounding: float) -> np.ndarray:
@@ -205,7 +205,7 @@ def without_rounding(name: str, values: np.ndarray, rounding: float) -> np.ndarr
         values: of it, any shape.
         rounding: of `energy_rounding`.
     """
-    if not name.startswith("energy.") or name == _DRIFT or not rounding > 0.0:
+    if not name.startswith("energy.") or name == DRIFT or not rounding > 0.0:
         return values
     return np.round(values / rounding) * rounding + 0.0
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import check_worlds
+from simcli.analysis.channels import DRIFT, ENERGY_ROUNDING, check_worlds
 from simcli.analysis.worlds.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
 STATUS_WORDS = ("ok", "stopped", "failed", "untrusted", "unfinished")
+_JOULE = "J"  # of energies; torques are in N m
 ERROR = 2  # severity of the event that ends a world
 IN_BATCH = "batch.world"
 _WARNING, _MOVED = 1, "SC616"  # severity and code of the event of a written coordinate that moved
@@ -101,6 +102,19 @@ class WorldTable:
     def arrays(self) -> dict[str, np.ndarray]:
         """Values by the names of the columns, as `pandas.DataFrame` takes them."""
         return {name: column.values for name, column in self.columns.items()}
+
+    def without_rounding(self) -> "WorldTable":
+        """The table as it is shown: energies, but for drifts, are 0 where they are rounding beside the largest one."""
+        energies = {name: column for name, column in self.columns.items() if column.unit == _JOULE}
+        largest = max(
+            (np.abs(one.values[np.isfinite(one.values)]).max(initial=0.0) for one in energies.values()), default=0.0
+        )
+        shown = {
+            name: replace(column, values=np.where(np.abs(column.values) < ENERGY_ROUNDING * largest, 0.0, column.values))
+            for name, column in energies.items()
+            if DRIFT not in column.text
+        }
+        return replace(self, columns={**self.columns, **shown})
 
     def column(self, name: str) -> WorldColumn:
         """A column by its name.

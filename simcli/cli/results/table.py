@@ -186,7 +186,7 @@ def show_rows(chosen: Chosen, found: "WorldTable", noun: str) -> None:
     """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
     on_terminal = console.on_terminal()
     shown = found.top(MAX_ROWS) if on_terminal and chosen.top is None else found
-    columns = [_column_text(column) for column in shown.columns.values()]
+    columns = [_column_text(column) for column in shown.without_rounding().columns.values()]
     if on_terminal:
         columns = _fitting(columns, shutil.get_terminal_size().columns)
     right = [not column.has_words for column in shown.columns.values()][: len(columns)]
