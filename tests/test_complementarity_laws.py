@@ -444,7 +444,7 @@ def test_a_wall_of_many_bricks_stands(tmp_path):
 
 @slow
 def test_a_heap_of_many_boxes_settles(tmp_path):
-    content = scene("maximal", 0.01, 1.5, heap(4, 4, BOX), contact={"passes": 10})
+    content = scene("maximal", 0.01, 1.5, heap(3, 3, BOX), contact={"passes": 10})
     code, seen = run(tmp_path, "heap", content, "--set", "run.on_unsolved.action=warn")
     assert code == 0
     residual, energy = seen.diag.residual[1:, 0], seen.energy.total[:, 0]
