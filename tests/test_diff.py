@@ -17,7 +17,8 @@ from simcli.analysis.diff.labelled import oriented
 from simcli.analysis.diff.run_pairs import Align, pair_frames
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Event, Status
-from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.layout import selected
+from simcli.records.contents.select import axes_of
 from simcli.records.integrity.bits import differing_bits, size_of_rows
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.reading.tiles import held, read_tile

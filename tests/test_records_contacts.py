@@ -29,10 +29,9 @@ from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
 from simcli.pipeline import Request, prepare
 from simcli.records.checkpoint import Checkpoint
 from simcli.records.contents.layout import CHANNELS as PUT_CHANNELS
-from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.results import FIELDS, ResultWriter, result_axes
-from simcli.records.contents.select import selection
+from simcli.records.contents.select import axes_of, selection
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, VERSION, VERSION_AT, is_marked, read_superblock
 from simcli.records.integrity.repair import repair_file
 from simcli.records.integrity.verification import file_info, verify

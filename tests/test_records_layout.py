@@ -22,10 +22,10 @@ from simcli.model.tables.model import TABLES, Model, declared_columns
 from simcli.model.tables.table_base import declared
 from simcli.records.contents import chunks
 from simcli.records.contents.digest import seal
-from simcli.records.contents.layout import CHANNELS, NAME_SCALES, axes_of, point_datasets, recordable, selected
+from simcli.records.contents.layout import CHANNELS, NAME_SCALES, point_datasets, recordable, selected
 from simcli.records.contents.model_columns import COLUMNS
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.select import selection
+from simcli.records.contents.select import axes_of, selection
 from simcli.records.integrity.verification import verify
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory

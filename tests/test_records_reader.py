@@ -24,9 +24,10 @@ import simcli
 from simcli.cli.process import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
-from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
+from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.contents.select import axes_of
 from simcli.records.hdf5_bytes import lookup3
 from simcli.records.integrity.repair import repair_file, tidy_finished
 from simcli.records.integrity.verification import file_info, verify

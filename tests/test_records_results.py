@@ -28,9 +28,10 @@ from simcli.cli.process import run_command
 from simcli.cli.runs.summary import drift_text
 from simcli.errors import Exit, FileError, OutputError, UsageError
 from simcli.pipeline import execution
-from simcli.records.contents.layout import CHANNELS, axes_of
+from simcli.records.contents.layout import CHANNELS
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.results import FIELDS, Field, ResultWriter, result_axes
+from simcli.records.contents.select import axes_of
 from simcli.records.integrity.verification import verify_any
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any

@@ -99,8 +99,8 @@ def test_values_need_no_other_stub_and_structures_do(sets, expected, first, tmp_
 
 def another_key(text):
     """A whole note with the key of another stub."""
-    note = traces.StubNote.of_text(text)
-    return traces.StubNote("T" + "0" * 64, note.kernel, note.entries).text()
+    note = kernel_cache.StubNote.of_text(text)
+    return kernel_cache.StubNote("T" + "0" * 64, note.kernel, note.entries).text()
 
 
 HARMS = [

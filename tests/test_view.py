@@ -29,9 +29,9 @@ from simcli import rotations as rot
 from simcli.analysis.states.subject import scene_of
 from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build
-from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.layout import selected
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.select import selection
+from simcli.records.contents.select import axes_of, selection
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
 from simcli.spec import resolve, resolved_yaml

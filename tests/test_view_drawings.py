@@ -18,8 +18,8 @@ from simcli import rotations as rot
 from simcli.cli import process as cli_process
 from simcli.errors import Exit
 from simcli.model.from_scene import build
-from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import model_arrays
+from simcli.records.contents.select import axes_of
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.shape import COLOURS, rgb
 from simcli.view.drawing.items import of_body

@@ -281,7 +281,7 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 def provenance_of(job: Job, device):
     """Where the file of a job comes from."""
     from simcli.records.contents.provenance import collect_provenance
-    from simcli.spec.checks.references import file_contents
+    from simcli.spec.batches.sample_files import file_contents
 
     files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")

@@ -143,7 +143,7 @@ def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
     from simcli.pipeline import read_scene
     from simcli.records.drafts import claim_path
-    from simcli.spec.checks.references import named_files
+    from simcli.spec.batches.sample_files import named_files
 
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"-o {output}: write a name that ends in .yaml")

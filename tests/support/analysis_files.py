@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.layout import selected
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.contents.select import axes_of
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere

@@ -4,9 +4,9 @@ import h5py
 import numpy as np
 
 from simcli.model.snapshot import ContactRows, FrameBlock
-from simcli.records.contents.layout import Axes, axes_of, selected
+from simcli.records.contents.layout import Axes, selected
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.select import selection
+from simcli.records.contents.select import axes_of, selection
 from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model

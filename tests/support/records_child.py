@@ -10,8 +10,8 @@ import sys
 import time
 
 from simcli.errors import Exit, OutputError
-from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.contents.select import axes_of
 from simcli.records.writing import writer
 from simcli.records.writing.spawn import RecorderProcess
 from simcli.records.writing.writer import Recorder

@@ -10,7 +10,8 @@ from simcli.model.tables.force_tables import Cables, Springs, Wrenches
 from simcli.model.tables.joint_tables import Dofs, Joints, Links, Mimics
 from simcli.model.tables.model import JointKind, Model, ShapeKind
 from simcli.model.tables.signal_tables import Motions
-from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.layout import selected
+from simcli.records.contents.select import axes_of
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 

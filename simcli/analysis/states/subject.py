@@ -17,8 +17,9 @@ from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.joints.edit import with_numbers
 from simcli.model.tables.model import TABLES, Model
-from simcli.records.contents.layout import NAME_SCALES, axes_of
+from simcli.records.contents.layout import NAME_SCALES
 from simcli.records.contents.model_columns import COLUMNS, model_arrays
+from simcli.records.contents.select import axes_of
 from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any

@@ -133,7 +133,7 @@ def _save(study: "Study", document: dict[str, Any], scene: Path, sets: list[str]
 
 def _lines(study: "Study") -> list[str]:
     """Coordinates and reactions as tables."""
-    from simcli.records.contents.layout import coordinate_units
+    from simcli.records.contents.model_columns import coordinate_units
 
     model = study.model
     rows = zip(
@@ -189,7 +189,7 @@ def unknowns_data(study: "Study") -> dict[str, Any]:
 
 def set_words(study: "Study") -> list[str]:
     """`KEY=VALUE` of what was found, with units and to the last bit: numbers of springs, or where the mechanism rests."""
-    from simcli.records.contents.layout import coordinate_units
+    from simcli.records.contents.model_columns import coordinate_units
 
     if study.solved is not None:
         return [f"{path}={value!r}{in_unit(unit)}" for path, (value, unit) in study.solved.settings.items()]

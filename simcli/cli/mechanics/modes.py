@@ -104,7 +104,7 @@ def phased(x: complex) -> str:
 
 def modes_data(study: "Study") -> dict[str, Any]:
     """All modes as JSON."""
-    from simcli.records.contents.layout import coordinate_units
+    from simcli.records.contents.model_columns import coordinate_units
 
     model = study.model
     rate, twist = study.shapes

@@ -127,7 +127,7 @@ def stability(study: "Study") -> str:
 
 def equilibrium_data(study: "Study") -> dict[str, Any]:
     """An equilibrium as JSON."""
-    from simcli.records.contents.layout import coordinate_units
+    from simcli.records.contents.model_columns import coordinate_units
 
     model, found, posture = study.model, study.equilibrium, study.equilibrium.posture
     rows = zip(study.statics.balance.row_label, posture.multiplier, study.statics.balance.holds, strict=True)

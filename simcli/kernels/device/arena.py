@@ -19,10 +19,10 @@ from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.device.storage import MASK, storage_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
-from simcli.kernels.language.calls import ReadyLaunch, kernel_features, launch_kernel
+from simcli.kernels.language.calls import ReadyLaunch, Traced, kernel_features, launch_kernel
 from simcli.kernels.language.expressions import is_pack, item, lane_of, local, vector
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
-from simcli.kernels.language.traces import Traced, traced
+from simcli.kernels.language.traces import traced
 
 _OF_ALL = "all"  # the numbers of all kernels
 _CLASS = 8  # factor from one bound of loops over blocks to the next

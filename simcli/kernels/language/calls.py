@@ -18,6 +18,7 @@ time.
 
 import ast
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from simcli.kernels.language.internals import (
     ti,
     transform_tree,
 )
-from simcli.kernels.language.numbers import give_memory, memory, own_variables
+from simcli.kernels.language.numbers import Numbers, give_memory, memory, own_variables
 
 _ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
 CALLING = ("x64", "arm64")  # backends that call
@@ -51,6 +52,21 @@ def procedure(body):
 
     engine.mark_function(chosen, called)
     return chosen
+
+
+@dataclass
+class Traced:
+    """A kernel that can be launched.
+
+    Attributes:
+        key: Taichi's, of kernel and arguments.
+        compiled: Taichi's.
+        numbers: that it reads.
+    """
+
+    key: tuple
+    compiled: object
+    numbers: Numbers
 
 
 class _Called(Func):

@@ -14,7 +14,9 @@ import platform
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
 import simcli
@@ -22,11 +24,13 @@ from simcli.engines import engine_of_process
 from simcli.kernels.language import machine_code, ti
 from simcli.kernels.language.finishing import finished_file
 from simcli.kernels.language.internals import PACKAGE, engine
+from simcli.source_digest import traced_digest
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 ENGINES_VARIABLE = f"{engine_of_process().prefix}_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX, KERNEL_SUFFIXES = engine.KERNEL_SUFFIX, (".tic", ".qdc")  # of a kernel: the engine's, and those of all engines
 _FORM = 2  # of what is kept: another number where kernels are finished in another way
+DIGEST_DIGITS = 56  # hexadecimal
 NOTE = ".stub"  # our own, of a kernel that need not be traced: DIGEST-STUB-KERNEL.stub (language/traces.py)
 KEPT_SUFFIXES = (*KERNEL_SUFFIXES, NOTE, machine_code.LIGHT_SUFFIX, machine_code.CODE_SUFFIX, machine_code.REFUSED_SUFFIX)
 _FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
@@ -151,6 +155,43 @@ def machine_code_below(folder: Path) -> dict[str, tuple[str, str]]:
         elif suffix == machine_code.REFUSED_SUFFIX:
             found.setdefault(stem.split("-")[1], ("", ""))
     return found
+
+
+def text_digest(text: str) -> str:
+    """Digest of a text, hexadecimal."""
+    return blake2b(text.encode(), digest_size=DIGEST_DIGITS // 2).hexdigest()
+
+
+def code_mark() -> str:
+    """How digests of stubs of this code begin."""
+    return text_digest(traced_digest())[:8]
+
+
+@dataclass(frozen=True)
+class StubNote:
+    """What is known of a kernel that has a stub.
+
+    Attributes:
+        stub: Taichi's key of the stub.
+        kernel: Taichi's key of the kernel.
+        entries: of the numbers that it reads, by the name of their kind: place in the signature, and attribute; no place
+            for the numbers themselves.
+    """
+
+    stub: str
+    kernel: str
+    entries: dict[str, list[tuple[int | None, str]]]
+
+    def text(self) -> str:
+        """It as text, with a checksum."""
+        body = json.dumps([self.stub, self.kernel, self.entries])
+        return f"{text_digest(body)}\n{body}"
+
+    @staticmethod
+    def of_text(text: str) -> "StubNote | None":
+        """The note that a text is; None if it is damaged."""
+        said, _, body = text.partition("\n")
+        return StubNote(*json.loads(body)) if said == text_digest(body) else None
 
 
 def keep_note(folder: Path, name: str, text: str) -> None:

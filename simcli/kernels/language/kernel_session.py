@@ -23,8 +23,7 @@ from simcli.errors import SimcliWarning
 from simcli.kernels.language import kernel_cache, machine_code, ti
 from simcli.kernels.language.backend import Origin
 from simcli.kernels.language.internals import PACKAGE, engine
-from simcli.kernels.language.kernel_cache import SUFFIX
-from simcli.kernels.language.traces import StubNote, code_mark
+from simcli.kernels.language.kernel_cache import SUFFIX, StubNote, code_mark
 
 try:
     import fcntl
@@ -102,7 +101,7 @@ class KernelSession:
                 (self.path / name).unlink(missing_ok=True)
 
     def note_of(self, digest: str) -> StubNote | None:
-        """As of `language.traces.StubNotes`."""
+        """The note of a signature whose kernel is there; None if there is none."""
         with contextlib.suppress(KeyError, OSError, ValueError):
             with open(self._notes[digest], encoding="utf-8") as file:
                 note = StubNote.of_text(file.read())
@@ -121,11 +120,11 @@ class KernelSession:
         return True
 
     def keep_note(self, digest: str, note: StubNote) -> None:
-        """As of `language.traces.StubNotes`."""
+        """Keep a note with its kernel; the stub of that key is to be forgotten."""
         self._new_notes[f"{digest}-{note.stub}-{note.kernel}"] = note.text()
 
     def forget_stub(self, key: str) -> None:
-        """As of `language.traces.StubNotes`."""
+        """Never keep what was compiled under the key of a stub."""
         self._stubs.add(key)
 
     def tell(self) -> None:

@@ -19,15 +19,12 @@ folder and has the key that was noted with the kernel; and none that was compile
 """
 
 import ast
-import json
 import sys
 import time
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, partial
-from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,60 +43,21 @@ from simcli.kernels.language.backend import (
     program,
     tell,
 )
+from simcli.kernels.language.calls import Traced
 from simcli.kernels.language.internals import PACKAGE, Func, Kernel, core, engine, own_materialize
+from simcli.kernels.language.kernel_cache import DIGEST_DIGITS, StubNote, code_mark, text_digest
+from simcli.kernels.language.kernel_session import KernelSession
 from simcli.kernels.language.numbers import Numbers, listening
 from simcli.source_digest import traced_digest
 
 # Whose code versions and digests vouch for.
 _HOUSES = ("simcli.", f"{PACKAGE}.", "numpy.", "builtins.", "enum.", "types.", "functools.", "collections.")
 _LOCAL = "<locals>"  # in the name of what a function has made
-_DIGITS, _WORDS = 7, 8  # hexadecimal, of a whole number of a stub; and how many of them a digest has
+_DIGITS = 7  # hexadecimal, of a whole number of a stub
 _APART = 1_000_000  # added to Taichi's number of some arguments: those of a stub that is not to be called
-_BYTES = _DIGITS * _WORDS // 2
 STUB_ARCHS = ("x64", "arm64")  # backends whose kernels have stubs
 
-
-@dataclass(frozen=True)
-class StubNote:
-    """What is known of a kernel that has a stub.
-
-    Attributes:
-        stub: Taichi's key of the stub.
-        kernel: Taichi's key of the kernel.
-        entries: of the numbers that it reads, by the name of their kind: place in the signature, and attribute; no place
-            for the numbers themselves.
-    """
-
-    stub: str
-    kernel: str
-    entries: dict[str, list[tuple[int | None, str]]]
-
-    def text(self) -> str:
-        """It as text, with a checksum."""
-        body = json.dumps([self.stub, self.kernel, self.entries])
-        return f"{_digest_of(body)}\n{body}"
-
-    @staticmethod
-    def of_text(text: str) -> "StubNote | None":
-        """The note that a text is; None if it is damaged."""
-        said, _, body = text.partition("\n")
-        return StubNote(*json.loads(body)) if said == _digest_of(body) else None
-
-
-class StubNotes(Protocol):
-    """Where notes are kept."""
-
-    def note_of(self, digest: str) -> StubNote | None:
-        """The note of a signature whose kernel is there; None if there is none."""
-
-    def keep_note(self, digest: str, note: StubNote) -> None:
-        """Keep a note with its kernel; the stub of that key is to be forgotten."""
-
-    def forget_stub(self, key: str) -> None:
-        """Never keep what was compiled under the key of a stub."""
-
-
-stub_notes: list[StubNotes] = []  # of the device that is started, if it keeps kernels
+stub_notes: list[KernelSession] = []  # of the device that is started, if it keeps kernels
 
 
 class _UnvouchedError(Exception):
@@ -108,30 +66,16 @@ class _UnvouchedError(Exception):
 
 def stub_digest(said: list) -> str | None:
     """Digest of what a signature says, the same in every process of this code; None if nothing vouches for a part of it."""
-    if not stub_notes or configuration().arch.name not in STUB_ARCHS:
-        return None
     settings = configuration()
-    words = [
-        traced_digest(),
-        str(sys.version_info[:2]),
-        settings.arch.name,
-        str(default_real()),
-        str(settings.real_matrix_scalarize),
-    ]
+    if not stub_notes or settings.arch.name not in STUB_ARCHS:
+        return None
+    facts = sys.version_info[:2], settings.arch.name, default_real(), settings.real_matrix_scalarize
+    words = [traced_digest(), *map(str, facts)]
     try:
         words += map(_word_of, said)
     except _UnvouchedError:
         return None
-    return code_mark() + _digest_of("\0".join(words))[len(code_mark()) :]
-
-
-def code_mark() -> str:
-    """How digests of stubs of this code begin."""
-    return _digest_of(traced_digest())[:8]
-
-
-def _digest_of(text: str) -> str:
-    return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
+    return code_mark() + text_digest("\0".join(words))[len(code_mark()) :]
 
 
 def _word_of(x) -> str:
@@ -155,8 +99,11 @@ def _word_of(x) -> str:
         return f"module {x.__name__}"
     if isinstance(x, type):
         return _named(x)
-    if isinstance(x, FunctionType):
-        return _function(x)
+    # A signature says what a function closes over, unless a decorator has made it.
+    if isinstance(x, FunctionType) and not (
+        _LOCAL in x.__qualname__ and (x.__defaults__ or x.__kwdefaults__ or is_of_device(x))
+    ):
+        return f"{_named(x)} {_word_of(x.__code__)}"
     if isinstance(x, BuiltinFunctionType) and isinstance(x.__self__, ModuleType | type(None)):
         return f"{x.__module__}.{x.__qualname__}"
     if kind.__module__ == core.__name__ or kind.__module__.startswith("numpy"):
@@ -165,49 +112,34 @@ def _word_of(x) -> str:
     raise _UnvouchedError(kind)
 
 
-def _function(x: FunctionType) -> str:
-    """What stands for a function, whose closure the signature says, unless a decorator has made it."""
-    if _LOCAL in x.__qualname__ and (x.__defaults__ or x.__kwdefaults__ or getattr(x, engine.IS_FUNCTION, False)):
-        raise _UnvouchedError(x)
-    return f"{_named(x)} {_word_of(x.__code__)}"
-
-
 def _named(x) -> str:
     if not f"{x.__module__}.".startswith(_HOUSES):
         raise _UnvouchedError(x)
     return f"{x.__module__}.{x.__qualname__}"
 
 
-def _body_of_stub(digest: str) -> list[ast.stmt]:
-    """Statements that say a digest and nothing else."""
-    words = [int(digest[_DIGITS * k :][:_DIGITS], 16) for k in range(_WORDS)]
-    return ast.parse("; ".join(f"_{k} = {word}" for k, word in enumerate(words))).body
-
-
-def take_stub(kernel, key: tuple, args: tuple, features: tuple, digest: str) -> tuple[object, StubNote] | None:
-    """A kernel that another process has traced; the kernel has it as that of the arguments.
+def take_stub(arena, kernel, args: tuple, key: tuple, features: tuple, digest: str) -> "_Kept | None":
+    """A kernel that another process has traced; Taichi has it as that of the arguments, which are those of `traced`.
 
     Args:
-        kernel: of Taichi.
-        key: Taichi's, of kernel and arguments.
-        args: its arguments.
-        features: what Taichi reads of the arguments.
         digest: of its signature.
 
     Returns:
-        Taichi's, compiled, and what is noted of it; None if there is none, or it is damaged: then it has to be traced.
+        None if there is none, or it is damaged: then it has to be traced.
     """
     note = stub_notes[0].note_of(digest)
     if note is None:
         return None
     start = time.perf_counter()
-    made, code = _made(kernel, key, args, features, digest)
+    with listening(Numbers(arena, arena.is_own)):
+        made, code = _made(kernel, key, args, features, digest)
     if code != note.stub or origins_of(program()).get(code) is not Origin.FOLDER:
         stub_notes[0].forget_stub(code)
         del engine.made_kernels(kernel)[key]
         return None
-    tell(KernelTaken(name_of(kernel), note.kernel, Origin.FOLDER, 0.0, time.perf_counter() - start))
-    return made, note
+    taken = KernelTaken(name_of(kernel), note.kernel, Origin.FOLDER, 0.0, time.perf_counter() - start)
+    tell(taken)
+    return _Kept(made, taken, note.entries)
 
 
 def keep_stub(kernel, key: tuple, args: tuple, features: tuple, digest: str, code: str, entries: dict) -> None:
@@ -226,8 +158,12 @@ def keep_stub(kernel, key: tuple, args: tuple, features: tuple, digest: str, cod
 
 
 def _made(kernel, key: tuple, args: tuple, features: tuple, digest: str) -> tuple[object, str]:
-    """A stub that Taichi has read or compiled, and its key; the kernel has it as that of the arguments."""
-    with engine.other_body(_body_of_stub(digest)):
+    """A stub that Taichi has read or compiled, and its key; the kernel has it as that of the arguments.
+
+    Its statements say the digest and nothing else.
+    """
+    words = [int(digest[_DIGITS * k :][:_DIGITS], 16) for k in range(DIGEST_DIGITS // _DIGITS)]
+    with engine.other_body(ast.parse("; ".join(f"_{k} = {word}" for k, word in enumerate(words))).body):
         own_materialize(kernel, key, args, features)
     made = engine.made_kernels(kernel)[key]
     return made, look_up(made, compile_made(made))[1]
@@ -238,34 +174,18 @@ _THEMSELVES = (Enum, type, ModuleType, BuiltinFunctionType, np.dtype, Func, Kern
 
 
 @dataclass
-class Traced:
-    """A kernel that can be launched.
-
-    Attributes:
-        key: Taichi's, of kernel and arguments.
-        compiled: Taichi's.
-        numbers: that it reads.
-    """
-
-    key: tuple
-    compiled: object
-    numbers: Numbers
-
-
-@dataclass
 class _Kept:
     """A kernel for the runs to come.
 
     Attributes:
         compiled: Taichi's.
         taken: what was said of it.
-        entries: of the numbers that it reads, by kind: the place of the object in the signature, and the attribute; None for
-            the numbers themselves.
+        entries: of a `StubNote`.
     """
 
     compiled: object
     taken: KernelTaken
-    entries: dict[type, list[tuple[int | None, str]]]
+    entries: dict[str, list[tuple[int | None, str]]]
 
 
 class UnknownError(Exception):
@@ -397,10 +317,10 @@ def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numb
     kept = kernels.get(like) if found else None
     if kept:
         tell(replace(kept.taken, origin=Origin.PROCESS, trace=0.0, compile=0.0))
-        return Traced(key, kept.compiled, numbers_of(kept, arena, found))
-    digest = stub_digest(found.said) if found else None
-    if digest and (kept := taken_of_folder(arena, kernel, args, key, features, digest)):
+    digest = stub_digest(found.said) if found and not kept else None
+    if digest and (kept := take_stub(arena, kernel, args, key, features, digest)):
         kernels[like] = kept
+    if kept:
         return Traced(key, kept.compiled, numbers_of(kept, arena, found))
     numbers = of_all or Numbers(arena, arena.is_own)
     with listening(numbers), kernels_noted() as taken:
@@ -409,28 +329,22 @@ def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numb
     if found and len(taken) == 1:
         places = found.places | {id(numbers): None}
         if all(id(owner) in places for entries in numbers.entries.values() for owner, _ in entries):
-            entries = {kind: [(places[id(owner)], name) for owner, name in pairs] for kind, pairs in numbers.entries.items()}
+            entries = {
+                kind.__name__: [(places[id(owner)], name) for owner, name in pairs]
+                for kind, pairs in numbers.entries.items()
+            }
             kernels[like] = _Kept(compiled, taken[0], entries)
             if digest:
-                named = {kind.__name__: pairs for kind, pairs in entries.items()}
                 with listening(Numbers(arena, arena.is_own)):
-                    keep_stub(kernel, key, args, features, digest, taken[0].key, named)
+                    keep_stub(kernel, key, args, features, digest, taken[0].key, entries)
     return Traced(key, compiled, numbers)
-
-
-def taken_of_folder(arena, kernel, args: tuple, key: tuple, features: tuple, digest: str) -> _Kept | None:
-    """A kernel that another process has traced, None if there is none; arguments as of `traced`."""
-    with listening(Numbers(arena, arena.is_own)), kernels_noted() as taken:
-        found = take_stub(kernel, key, args, features, digest)
-    if found is None:
-        return None
-    compiled, note = found
-    return _Kept(compiled, taken[0], {kind: note.entries[kind.__name__] for kind in (int, float)})
 
 
 def numbers_of(kept: _Kept, arena, signature: Signature) -> Numbers:
     """The numbers that a kernel reads, of the objects of a signature."""
     numbers = Numbers(arena, arena.is_own)
-    for kind, entries in kept.entries.items():
-        numbers.entries[kind] = [(numbers if place is None else signature.objects[place], name) for place, name in entries]
+    for kind in numbers.entries:
+        numbers.entries[kind] = [
+            (numbers if place is None else signature.objects[place], name) for place, name in kept.entries[kind.__name__]
+        ]
     return numbers

@@ -1,10 +1,11 @@
 """The kernel that draws: the colours of some pixels of a part of a picture."""
 
 from simcli.kernels.language import ti
-from simcli.kernels.rays import lit
+from simcli.kernels.rays import lit, shadows
 from simcli.kernels.rays.intersections import MESH, NEVER, PLANE, vec3
-from simcli.kernels.rays.lit import against, background, colour_of, encoded, of_solid, seen_light, vec3_at
+from simcli.kernels.rays.lit import against, background, colour_of, encoded, of_solid, vec3_at
 from simcli.kernels.rays.screens import TILE
+from simcli.kernels.rays.shadows import seen_light
 
 _SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it
 _TASK = 256  # pixels of a task
@@ -74,7 +75,7 @@ def _light_at(
     if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
         seen = seen_light(
             s,
-            p + lit.BIAS * normal,
+            p + shadows.BIAS * normal,
             normal,
             k,
             lamp,

@@ -13,11 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.joints.catalogue import CATALOGUE as JOINTS
-from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables.body_tables import clashing_points
-from simcli.model.tables.joint_tables import Joints
-from simcli.model.tables.model import NAMED_TABLES, JointKind, Model
+from simcli.model.tables.model import NAMED_TABLES
 from simcli.output_channels import OUTPUT_CHANNELS, WRENCH, XYZ
 
 BARE_SCALES = {"C": "contact", "E": "event", "offset": "contact_start"}  # axes whose scales are only lengths
@@ -302,36 +299,6 @@ class Axes:
         return tuple(self.size(axis) for axis in dataset.axes[1:])
 
 
-def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tuple[str, str]] = ()) -> Axes:
-    """Axes of the file of a whole model.
-
-    Args:
-        model: the tables.
-        row_label: names of the constraint rows.
-        quantities: label and unit of each column of /frames/quantity.
-    """
-    label = {
-        **{entries.axis: getattr(model, table).name for table, entries in NAMED_TABLES.items()},
-        "NQ": model.dofs.q_label,
-        "NV": model.dofs.label,
-        "R": row_label,
-        "G": model.naturals.label if model.naturals else (),
-        "Y": tuple(label for label, _ in quantities),
-        "D": STRETCH if model.affine is not None else (),
-        "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
-        "I": tuple(f"x^{n + 2}" for n in range(model.mimics.curve.shape[-1])),
-        "P": model.param_name,
-        **COMPONENTS,
-    }
-    capacity = model.contacts.capacity if model.contacts else 0
-    return Axes(
-        model.n_worlds,
-        {axis: tuple(names) for axis, names in label.items()},
-        capacity=capacity,
-        quantity_unit=tuple(unit for _, unit in quantities),
-    )
-
-
 def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     """Datasets of a file with these axes and channels, in the order in which the digest takes them.
 
@@ -360,21 +327,6 @@ def recordable(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
             "that is the data of another point; rename the point"
         )
     return rows
-
-
-def coordinate_units(joints: Joints) -> dict[str, tuple[str, ...]]:
-    """Units along the axes NQ (q) and NV (qd, effort), from the joint types."""
-    q: list[str] = []
-    qd: list[str] = []
-    effort: list[str] = []
-    for kind, (linear, angular) in zip(joints.kind, joints.dof_dim, strict=True):
-        if JOINTS[TYPE_NAME[JointKind(kind)]].has_quaternion:
-            q += ["m"] * int(linear) + ["rad"] * (int(angular) - 3) + ["1"] * 4
-        else:
-            q += ["m"] * int(linear) + ["rad"] * int(angular)
-        qd += ["m/s"] * int(linear) + ["rad/s"] * int(angular)
-        effort += ["N"] * int(linear) + ["N m"] * int(angular)
-    return {"q_unit": tuple(q), "qd_unit": tuple(qd), "effort_unit": tuple(effort)}
 
 
 def annotate_dataset(dataset, scales: Iterable = (), unit: str | None = None, text: str = ""):

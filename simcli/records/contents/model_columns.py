@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.tables.model import NAMED_TABLES, TABLES, Model, declared_columns
+from simcli.model.joints.catalogue import CATALOGUE as JOINTS
+from simcli.model.joints.catalogue import TYPE_NAME
+from simcli.model.tables.joint_tables import Joints
+from simcli.model.tables.model import NAMED_TABLES, TABLES, JointKind, Model, declared_columns
 from simcli.model.tables.table_base import TableColumn, empty_array
 from simcli.output_channels import QUATERNION, XYZ
-from simcli.records.contents.layout import COMPONENTS, NAME_SCALES, Axes, coordinate_units
+from simcli.records.contents.layout import COMPONENTS, NAME_SCALES, Axes
 
 # Axes that files of before lack.
 YOUNGER = frozenset(("G", "Y", "D", "Z", "I", *(one.axis for one in NAMED_TABLES.values() if not one.is_original)))
@@ -210,3 +213,18 @@ def _renumbered(indices: np.ndarray, kept: np.ndarray) -> np.ndarray:
     position = {int(old): new for new, old in enumerate(kept)}
     flat = [position.get(int(i), NOT_STORED if i >= 0 else int(i)) for i in np.ravel(indices)]
     return np.array(flat, np.int64).reshape(np.shape(indices))
+
+
+def coordinate_units(joints: Joints) -> dict[str, tuple[str, ...]]:
+    """Units along the axes NQ (q) and NV (qd, effort), from the joint types."""
+    q: list[str] = []
+    qd: list[str] = []
+    effort: list[str] = []
+    for kind, (linear, angular) in zip(joints.kind, joints.dof_dim, strict=True):
+        if JOINTS[TYPE_NAME[JointKind(kind)]].has_quaternion:
+            q += ["m"] * int(linear) + ["rad"] * (int(angular) - 3) + ["1"] * 4
+        else:
+            q += ["m"] * int(linear) + ["rad"] * int(angular)
+        qd += ["m/s"] * int(linear) + ["rad/s"] * int(angular)
+        effort += ["N"] * int(linear) + ["N m"] * int(angular)
+    return {"q_unit": tuple(q), "qd_unit": tuple(qd), "effort_unit": tuple(effort)}

@@ -20,7 +20,8 @@ import numpy as np
 
 from simcli.errors import OutputError
 from simcli.model.tables.model import Model
-from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, annotate_dataset, coordinate_units
+from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, annotate_dataset
+from simcli.records.contents.model_columns import coordinate_units
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.drafts import draft_of
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing

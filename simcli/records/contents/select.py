@@ -1,4 +1,4 @@
-"""`output.select`: which bodies and joints a file keeps."""
+"""The fixed axes of a file: of a whole model, or of the bodies and joints that `output.select` keeps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,38 @@ import numpy as np
 
 from simcli.errors import OutputError
 from simcli.model.joints.selection import choose_written
-from simcli.model.tables.model import Model
-from simcli.records.contents.layout import Axes, axes_of
+from simcli.model.tables.model import NAMED_TABLES, Model
+from simcli.records.contents.layout import COMPONENTS, STRETCH, Axes
+
+
+def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tuple[str, str]] = ()) -> Axes:
+    """Axes of the file of a whole model.
+
+    Args:
+        model: the tables.
+        row_label: names of the constraint rows.
+        quantities: label and unit of each column of /frames/quantity.
+    """
+    label = {
+        **{entries.axis: getattr(model, table).name for table, entries in NAMED_TABLES.items()},
+        "NQ": model.dofs.q_label,
+        "NV": model.dofs.label,
+        "R": row_label,
+        "G": model.naturals.label if model.naturals else (),
+        "Y": tuple(label for label, _ in quantities),
+        "D": STRETCH if model.affine is not None else (),
+        "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
+        "I": tuple(f"x^{n + 2}" for n in range(model.mimics.curve.shape[-1])),
+        "P": model.param_name,
+        **COMPONENTS,
+    }
+    capacity = model.contacts.capacity if model.contacts else 0
+    return Axes(
+        model.n_worlds,
+        {axis: tuple(names) for axis, names in label.items()},
+        capacity=capacity,
+        quantity_unit=tuple(unit for _, unit in quantities),
+    )
 
 
 def selection(

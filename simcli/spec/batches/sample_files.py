@@ -1,4 +1,4 @@
-"""The files that a batch names, read once per scene: its table, and earlier runs.
+"""The files that a scene and its batch name: meshes, terrain, tables and earlier runs; those of a batch are read once.
 
 They stand below the scene's folder, where the command line says, or inside a result.
 """
@@ -241,3 +241,24 @@ def _tell(check: Checker, problems: list[CsvError], shown: str) -> None:
         else:
             where = Where(shown, problem.line, problem.column if problem.line else 0, problem.length, "batch.table")
         check.faults.add("SC320", str(problem), where, problem.hint)
+
+
+def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
+    """(dotted path, file) of every mesh, terrain and table that a scene names."""
+    owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
+    groups = [
+        (f"{path}.{inner}", shapes)
+        for path, owner in owners
+        for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))
+    ]
+    named = [
+        (f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups for key, shape in shapes.items()
+    ]
+    named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
+    return [(path, file) for path, file in named if file]
+
+
+def file_contents(document: Document, spec: SceneSpec) -> dict[str, bytes]:
+    """Contents of every file that a scene names, by its path, and of what its batch was read from."""
+    named = {file: (document.folder / file).read_bytes() for _, file in named_files(spec)}
+    return named | sample_files(document)

@@ -18,7 +18,7 @@ from simcli.spec.schema.forces import DragForce, TorqueForce, WrenchForce
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm, unit_length
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.shape import CameraSpec, ShapeSpec, may_touch
+from simcli.spec.schema.shape import DEFAULT_LAYER, CameraSpec, ShapeSpec, may_touch
 from simcli.spec.values.spec_model import SpecModel
 from simcli.spec.values.varied_values import smallest_number
 
@@ -80,6 +80,53 @@ def check_touching(check: Checker) -> None:
     if check.has("solver.contact") and not _is_unknown(check) and touching_pair(check) is None:
         message, hint = "`solver.contact` has no effect: no two shapes can touch", "give two bodies shapes, or remove it"
         check.fault("SC666", message, "solver.contact", hint, on_key=True, severity="warning")
+
+
+def _layers(check: Checker) -> None:
+    """Refuse layers to touch that no shape is in; what is in none that is named is in `default`."""
+    owners = {"world": check.spec.world, **{f"bodies.{name}": body for name, body in check.spec.bodies.items()}}
+    shapes = {f"{path}.shapes.{key}": shape for path, owner in owners.items() for key, shape in owner.shapes.items()}
+    known = {name for shape in shapes.values() for name in shape.layers} | {DEFAULT_LAYER}
+    for path, shape in shapes.items() if not (check.broken or check.is_refused("bodies", "world")) else ():
+        for index, name in enumerate(shape.touches):
+            if name not in known:
+                hint = did_you_mean(name, sorted(known))
+                check.fault("SC314", f"no shape is in the layer `{name}`", f"{path}.touches[{index}]", hint)
+
+
+def check_contact_names(check: Checker) -> None:
+    """Layers, excluded pairs and pairs of contact name shapes and bodies that are there."""
+    contact = check.spec.contact
+    _layers(check)
+    for index, pair in enumerate(contact.exclude):
+        for side in (0, 1):
+            _touchable(check, pair[side], f"contact.exclude[{index}][{side}]")
+    for index, pair in enumerate(contact.pairs):
+        for side in ("a", "b"):
+            _touchable(check, getattr(pair, side), f"contact.pairs[{index}].{side}")
+
+
+def _touchable(check: Checker, name: str, path: str) -> None:
+    """A body, a shape of a body as body/shape, a shape of the world, or the world."""
+    body, _, shape = name.rpartition("/")
+    shapes = check.spec.bodies[body].shapes if body in check.spec.bodies else {}
+    world = check.spec.world.shapes
+    if (
+        name == "world"
+        or name in check.names["bodies"]
+        or name in world
+        or shape in shapes
+        or ("bodies", body) in check.broken
+        or check.is_refused("bodies", "world")
+    ):
+        return
+    every = [f"{b}/{key}" for b, spec in check.spec.bodies.items() for key in spec.shapes]
+    check.fault(
+        "SC314",
+        f"there is no body or shape `{name}`",
+        path,
+        did_you_mean(name, [*check.names["bodies"], *world, *every]),
+    )
 
 
 def _is_unknown(check: Checker) -> bool:

@@ -9,16 +9,14 @@ from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.base.nodes import Scalar, TableNode, find, format_path, walk_nodes
 from simcli.spec.base.patterns import matching
 from simcli.spec.base.scene_files import checked_file
-from simcli.spec.batches.sample_files import sample_files
+from simcli.spec.batches.sample_files import named_files
 from simcli.spec.checks.expectations import check_expectations, check_measures, check_watched
+from simcli.spec.checks.geometry import check_contact_names
 from simcli.spec.checks.quantities import check_recorded
-from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.keyframes import STATES
 from simcli.spec.faults.checker import Checker
 from simcli.spec.schema.force_base import TermSpec, kinds_of_terms
 from simcli.spec.schema.joint import JointSpec
-from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.shape import DEFAULT_LAYER
 from simcli.spec.values.quantities import is_signal
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -95,7 +93,7 @@ def check_references(check: Checker) -> None:
         _signals,
         _articulations,
         _patterns,
-        _contact,
+        check_contact_names,
         check_measures,
         check_expectations,
         _of_refused,
@@ -222,27 +220,6 @@ def _materials(check: Checker) -> None:
                 check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
 
 
-def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
-    """(dotted path, file) of every mesh, terrain and table that a scene names."""
-    owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
-    groups = [
-        (f"{path}.{inner}", shapes)
-        for path, owner in owners
-        for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))
-    ]
-    named = [
-        (f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups for key, shape in shapes.items()
-    ]
-    named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
-    return [(path, file) for path, file in named if file]
-
-
-def file_contents(document: Document, spec: SceneSpec) -> dict[str, bytes]:
-    """Contents of every file that a scene names, by its path, and of what its batch was read from."""
-    named = {file: (document.folder / file).read_bytes() for _, file in named_files(spec)}
-    return named | sample_files(document)
-
-
 def _files(check: Checker) -> None:
     """Meshes, terrain and tables lie below the scene's folder."""
     folder = check.document.folder
@@ -342,49 +319,3 @@ def _no_middle(check: Checker, joint: JointSpec) -> tuple[str, str]:
         if any(limit is None or getattr(limit, bound) is None for limit in joint.limit or ()):
             return f"whose limit has no {bound} bound", "write both bounds, or a number"
     return "", ""
-
-
-def _layers(check: Checker) -> None:
-    """Refuse layers to touch that no shape is in; what is in none that is named is in `default`."""
-    owners = {"world": check.spec.world, **{f"bodies.{name}": body for name, body in check.spec.bodies.items()}}
-    shapes = {f"{path}.shapes.{key}": shape for path, owner in owners.items() for key, shape in owner.shapes.items()}
-    known = {name for shape in shapes.values() for name in shape.layers} | {DEFAULT_LAYER}
-    for path, shape in shapes.items() if not (check.broken or check.is_refused("bodies", "world")) else ():
-        for index, name in enumerate(shape.touches):
-            if name not in known:
-                hint = did_you_mean(name, sorted(known))
-                check.fault("SC314", f"no shape is in the layer `{name}`", f"{path}.touches[{index}]", hint)
-
-
-def _contact(check: Checker) -> None:
-    contact = check.spec.contact
-    _layers(check)
-    for index, pair in enumerate(contact.exclude):
-        for side in (0, 1):
-            _touchable(check, pair[side], f"contact.exclude[{index}][{side}]")
-    for index, pair in enumerate(contact.pairs):
-        for side in ("a", "b"):
-            _touchable(check, getattr(pair, side), f"contact.pairs[{index}].{side}")
-
-
-def _touchable(check: Checker, name: str, path: str) -> None:
-    """A body, a shape of a body as body/shape, a shape of the world, or the world."""
-    body, _, shape = name.rpartition("/")
-    shapes = check.spec.bodies[body].shapes if body in check.spec.bodies else {}
-    world = check.spec.world.shapes
-    if (
-        name == "world"
-        or name in check.names["bodies"]
-        or name in world
-        or shape in shapes
-        or ("bodies", body) in check.broken
-        or check.is_refused("bodies", "world")
-    ):
-        return
-    every = [f"{b}/{key}" for b, spec in check.spec.bodies.items() for key in spec.shapes]
-    check.fault(
-        "SC314",
-        f"there is no body or shape `{name}`",
-        path,
-        did_you_mean(name, [*check.names["bodies"], *world, *every]),
-    )

@@ -22,7 +22,7 @@ def packed(document: "Document", files: Mapping[str, bytes]) -> bytes:
 
     Args:
         document: the scene as written.
-        files: of `check_refs.file_contents`.
+        files: of `sample_files.file_contents`.
     """
     facts = {
         "sources": document.sources,

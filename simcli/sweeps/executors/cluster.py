@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from simcli.errors import DeviceError, OutputError, from_extra
 from simcli.pipeline import read_scene
-from simcli.spec.checks.references import file_contents
+from simcli.spec.batches.sample_files import file_contents
 from simcli.spec.document.packed import packed
 from simcli.sweeps.executors.cluster_task import (
     REFUSED_VERSION,

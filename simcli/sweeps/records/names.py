@@ -63,7 +63,7 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake
     from simcli.records.contents.provenance import versions_of
     from simcli.source_digest import code_digest
     from simcli.spec import resolved_yaml
-    from simcli.spec.checks.references import named_files
+    from simcli.spec.batches.sample_files import named_files
     from simcli.spec.schema.shape import LookSpec
 
     # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.

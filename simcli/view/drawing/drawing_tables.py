@@ -7,8 +7,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.tables.model import WORLD, JointKind, Model
-from simcli.records.contents.layout import NAME_SCALES, axes_of
+from simcli.records.contents.layout import NAME_SCALES
 from simcli.records.contents.model_columns import COLUMNS, model_arrays
+from simcli.records.contents.select import axes_of
 from simcli.records.reading.reader import Trajectory
 
 _Array = np.ndarray
