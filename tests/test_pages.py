@@ -34,8 +34,8 @@ from test_spec_scene import ALL_KEYS
 
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
+from simcli.kernels.barrier.advancement import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
-from simcli.kernels.barrier.sweep import KEPT_GAP
 from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
 from simcli.kernels.rows.constrained_system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.forms.maximal_form import STABLE

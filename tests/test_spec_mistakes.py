@@ -386,7 +386,7 @@ def faults(tmp_path, page, text, sets=()):
 
             model = build(spec, document)
         if page.stage == "check":
-            from simcli.cli.scenes.check import start_faults
+            from simcli.cli.scenes.start_findings import start_faults
 
             return {fault.code for fault in start_faults(document, spec, model)}
     except SceneError as error:

@@ -28,8 +28,9 @@ from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.forces.wrenches import load_links, report_joint_wrenches
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.bounded_laws import law_terms, limited_drive
+from simcli.kernels.rows.bounded_laws import law_terms
 from simcli.kernels.rows.constrained_system import System, fill
+from simcli.kernels.rows.effort_limits import limited_drive
 from simcli.kernels.rows.jacobian import apply_jacobian_transpose, mass_entries, report_loops, row_entries
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.constraints.build import constraints_of, drives_by_law

@@ -3,10 +3,10 @@
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.kernels.barrier.advancement import cap
 from simcli.kernels.barrier.contact_energy import add, measure_barrier, search_along
 from simcli.kernels.barrier.friction import set_stick_stiffness
 from simcli.kernels.barrier.surfaces import Barrier
-from simcli.kernels.barrier.sweep import cap
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.sparse_factors import SkylineMatrix

@@ -16,7 +16,8 @@ from simcli.spec.base import dofs
 from simcli.spec.checks.drives import READS
 from simcli.spec.loading import document_of_text
 from simcli.spec.resolve import warnings
-from simcli.spec.schema.joint import DriveSpec, JointSpec, LimitSpec
+from simcli.spec.schema.joint import JointSpec, LimitSpec
+from simcli.spec.schema.signals import DriveSpec
 
 ROUNDS = 4  # faults of the text, of the schema's checks and of the model come one after another
 START = 0.3  # [rad/s, m/s] of every dof at the start

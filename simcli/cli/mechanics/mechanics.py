@@ -198,7 +198,8 @@ def _spare_read(ask: Ask, subject) -> None:
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
     from simcli.analysis.mechanics.rounds import Mechanics
-    from simcli.analysis.mechanics.state_sources import RunStates, renumbered
+    from simcli.analysis.mechanics.run_states import RunStates
+    from simcli.analysis.mechanics.state_sources import renumbered
     from simcli.analysis.mechanics.task_results import OpenLoops
     from simcli.analysis.mechanics.tasks import width
     from simcli.kernels.algorithms import Algorithms

@@ -206,6 +206,7 @@ def _check_sweep(path: Path, document) -> Finding:
 
 def _check_scene(path: Path, sets: list) -> Finding:
     from simcli.cli.scene_sources import say_imported
+    from simcli.cli.scenes.start_findings import start_faults
     from simcli.model.describe import idle_names
     from simcli.pipeline import read_scene
     from simcli.spec.resolve import warnings
@@ -219,20 +220,6 @@ def _check_scene(path: Path, sets: list) -> Finding:
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
     found = [*warnings(document), *lacking, *start_faults(document, spec, model)]
     return Finding(path, found, note, document, idle_names(model))
-
-
-def start_faults(document, spec, model) -> list[Fault]:
-    """What is to be said of where a run begins; `model` is that of world 0."""
-    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
-
-    return [
-        *_placeless(model, spec, document),
-        *_moved(model, document),
-        *_stiff(model, spec, document),
-        *_locked(model, spec, document),
-        *overlap_faults(document, spec, model),
-        *idle_faults(document, spec, model),
-    ]
 
 
 def _begun(document, spec) -> tuple[Any, list[Fault]]:
@@ -261,56 +248,6 @@ def _lacking(document, model, faults: dict) -> Fault:
         f"{first_few(values, _SHOWN)}: {faults[world].text}"
     )
     return Fault(faults[world].code, text, document.where(faults[world].path), faults[world].hint, "warning")
-
-
-def _moved(model, document) -> list[Fault]:
-    """Warnings of written coordinates that moved, and of loops whose branch nothing chooses."""
-    from simcli.model.closure.begin import FORK_HINT, move_text
-
-    names = model.joints.name
-    moved = [
-        Fault(
-            "SC616",
-            move_text(model.n_worlds, model.joints, one),
-            document.where(f"joints.{names[one.joint]}.q"),
-            one.hint,
-            "warning",
-        )
-        for one in model.start.moves
-        if one.is_written
-    ]
-    return moved + [
-        Fault("SC621", one.text, document.where(f"joints.{names[one.joint]}"), FORK_HINT, "warning")
-        for one in model.start.forks
-    ]
-
-
-def _stiff(model, spec, document) -> list[Fault]:
-    """A warning of damping that the steps of the run cannot follow."""
-    from simcli.model.constraints.stiff_damping import stiff_text
-
-    text, hint = stiff_text(model, spec.solver)
-    return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
-
-
-def _placeless(model, spec, document) -> list[Fault]:
-    """A note, one for all, on hinges whose place is not written."""
-    from simcli.model.joints.anchors import placeless_text
-
-    name, text, hint = placeless_text(spec, model.bodies)
-    return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
-
-
-def _locked(model, spec, document) -> list[Fault]:
-    """Warnings of joints that begin at gimbal lock."""
-    from simcli.cli.scenes.contact_findings import batch_of
-    from simcli.model.constraints.gimbals import ADVICE, locks_at_start
-
-    model = batch_of(document, spec, model)
-    return [
-        Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
-        for lock in locks_at_start(model, spec.solver)
-    ]
 
 
 def _check_output(path: Path) -> Finding:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mjcf.bodies import JointPlace, LostPartError, MjcfBodies
+from simcli.exchange.mjcf.bodies import LostPartError, MjcfBodies
+from simcli.exchange.mjcf.joint_places import JointPlace
 from simcli.exchange.mjcf.options import rotors_of
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.source.mechanism import GivenNames, SourceEntry, SourceFrame, SourceJoint, clean_numbers

@@ -1,4 +1,4 @@
-"""MjcfBodies and joints of a compiled model as links and joints.
+"""Bodies and joints of a compiled model as links and joints.
 
 The joints of one body act one after the other, each about its own anchor, in the frame that the ones before have moved. A d6
 does the same if its slides come first and are orthogonal, and its turns are orthogonal and about one point. Otherwise links
@@ -7,10 +7,10 @@ without mass stand between, one after each joint but the last.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
+from simcli.exchange.mjcf.joint_places import BALL, FREE, HINGE, SLIDE, JointPlace
 from simcli.exchange.mjcf.options import rotors_of
 from simcli.exchange.mjcf.source import MjcfSource, compiler_word
 from simcli.exchange.source.mechanism import (
@@ -26,7 +26,6 @@ from simcli.exchange.source.mechanism import (
 )
 from simcli.spec.lookup.structure import WORLD_NAME
 
-FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _TYPES = {BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}
 _ORTHOGONAL = 1e-9  # cosine of two axes, or distance [m] of two anchors, below which a d6 takes them
 _INERTIA_DIGITS = 14  # significant ones of the largest moment: MuJoCo turns inertias to their principal axes and back
@@ -35,43 +34,6 @@ _SHORTEST = 3  # letters that names of joints must share for their d6 to be call
 
 class LostPartError(ValueError):
     """Why scenes cannot say what a part is, in words."""
-
-
-class JointPlace(NamedTuple):
-    """Where a joint of the source is in the scene.
-
-    Attributes:
-        joint: that has its coordinates.
-        dof: the first of its dofs.
-        words: its own words: those of the joint, or of an axis of a d6.
-        index: of the joint in the compiled model.
-        type: mjtJoint.
-    """
-
-    joint: SourceJoint
-    dof: int
-    words: dict
-    index: int
-    type: int
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it has one coordinate."""
-        return self.type in (SLIDE, HINGE)
-
-    @property
-    def path(self) -> str:
-        """Dotted path of its words in the scene."""
-        group = next(
-            (
-                (key, k)
-                for key, axes in self.joint.words.get("axes", {}).items()
-                for k, one in enumerate(axes)
-                if one is self.words
-            ),
-            None,
-        )
-        return f"joints.{self.joint.name}" + (f".axes.{group[0]}[{group[1]}]" if group else "")
 
 
 class MjcfBodies:

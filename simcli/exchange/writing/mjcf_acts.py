@@ -11,8 +11,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenState
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
-from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.signals import DriveSpec
 
 _SOFT = "which MuJoCo keeps softly"
 _POLYCOEF = 5  # coefficients of an equality

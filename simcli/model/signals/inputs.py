@@ -15,7 +15,7 @@ from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
 from simcli.model.tables.worlds import Worlds, constant_part
-from simcli.spec.schema.joint import DriveSpec
+from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold

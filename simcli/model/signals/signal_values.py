@@ -17,9 +17,8 @@ from simcli.model.tables.signal_tables import SignalKind, Signals
 from simcli.model.tables.table_base import Array
 from simcli.model.tables.worlds import Worlds
 from simcli.spec.lookup.signal_uses import uses
-from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.signals import FilterSignal, SignalSpec
+from simcli.spec.schema.signals import DriveSpec, FilterSignal, SignalSpec
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 

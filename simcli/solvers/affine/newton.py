@@ -4,9 +4,9 @@ Stages of the lists in programs.py. Everything is evaluated in one place, once p
 """
 
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
+from simcli.kernels.barrier.advancement import cap
 from simcli.kernels.barrier.contact_energy import measure_barrier, search_along
 from simcli.kernels.barrier.friction import keep_anchors, set_stick_stiffness
-from simcli.kernels.barrier.sweep import cap
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.device.sparse_factors import AFFINE_DOFS
 from simcli.kernels.device.stage_lists import sum_of, when

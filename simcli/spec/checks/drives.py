@@ -9,9 +9,9 @@ from itertools import pairwise
 from simcli.spec.base import dofs
 from simcli.spec.base.nodes import PathStep, find, format_path
 from simcli.spec.faults.checker import Checker
-from simcli.spec.schema.joint import AxesSpec, DriveSpec, JointSpec, LimitSpec
+from simcli.spec.schema.joint import AxesSpec, JointSpec, LimitSpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.signals import SignalSpec
+from simcli.spec.schema.signals import DriveSpec, SignalSpec
 from simcli.spec.values.quantities import is_signal
 
 _ALL = frozenset(("target", "target_velocity", "stiffness", "damping"))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.force_base import SOLVER_TYPES, EndSpec, ForceBase, TermSpec, listed_forces, one_or_list
-from simcli.spec.schema.joint import DriveSpec, LimitSpec
+from simcli.spec.schema.joint import LimitSpec
 from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,

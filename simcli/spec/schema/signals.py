@@ -1,7 +1,7 @@
-"""Schema of signals: functions of time, and laws that follow what the bodies do (expressions, PID controllers, lags)."""
+"""Schema of signals, functions of time and laws that follow what the bodies do, and of the drives and motions that follow them."""
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, WrapValidator, model_validator
 
@@ -13,6 +13,7 @@ from simcli.spec.values.quantities import (
     Text,
     Time,
     doc,
+    drivable,
     fixed_list,
     list_json,
     number_json,
@@ -237,3 +238,75 @@ class SignalSpec(SpecModel):
             return {"expression": part}
         keys = {"pid": ("input", "target"), "filter": ("input",)}.get(self.kind, ())
         return {f"{self.kind}.{key}": getattr(part, key) for key in keys}
+
+
+_OF_ONE_DOF = ("target", "target_velocity", "stiffness", "damping", "effort_limit", "position", "velocity")
+
+
+def _of_one_dof(key: str, value: Any) -> Any:
+    """What is written for one dof; refuses a list of numbers in it, and says how to write one for each dof.
+
+    Args:
+        key: `drive` or `motion`.
+        value: as written.
+    """
+    written = value.items() if isinstance(value, dict) else ()
+    many = [(name, one) for name, one in written if isinstance(one, list | tuple) and name in _OF_ONE_DOF]
+    for name, numbers in many[:1]:
+        rest = ", ".join(f"{other}: {one}" for other, one in value.items() if not isinstance(one, list | tuple))
+        each = ", ".join(f"{{{f'{rest}, ' if rest else ''}{name}: {number}}}" for number in numbers)
+        message = f"`{name}` is one number, that of one dof, and has {len(numbers)}"
+        raise refuse("SC203", message, f"write one {key} for each dof of the joint: {key}: [{each}]", name)
+    return value
+
+
+class DriveSpec(SpecModel):
+    """An actuator on one dof."""
+
+    mode: Literal["position", "velocity", "position_velocity", "effort"] = doc(
+        REQUIRED, "What the drive follows. effort: `target` is the effort; velocity: `target_velocity` alone", "", "position"
+    )
+    target: drivable() = doc(
+        0.0, "Target position, or effort in effort mode, of one dof; a number or `$signal`", "rad, m, N or N*m", 0.5
+    )
+    target_velocity: drivable() = doc(0.0, "Target velocity; a number or `$signal`", "rad/s or m/s", 0.0)
+    stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
+    damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
+    effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
+    activation: ActivationSpec | None = doc(None, "Lag of `target`, alone", "", "{time_constant: 0.05}")
+
+    @model_validator(mode="after")
+    def _lagged(self) -> "DriveSpec":
+        if self.activation is not None and self.mode.startswith("position") and self.target_velocity != 0.0:
+            hint = "remove it, or let `target_velocity` and `target` follow signals with a filter, without `activation`"
+            raise refuse(
+                "SC484", "`activation` lags `target` alone, and this drive has a `target_velocity`", hint, "target_velocity"
+            )
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_dof(cls, value: Any) -> Any:
+        return _of_one_dof("drive", value)
+
+    @property
+    def direct_target(self) -> float | str:
+        """The target that the law of the drive reads itself; 0 where it reads that of the activation."""
+        return 0.0 if self.activation is not None else self.target
+
+
+class JointMotionSpec(SpecModel):
+    """An ideal drive of one dof: the coordinate follows exactly; what that takes is its drive_effort."""
+
+    position: drivable() | None = doc(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
+    velocity: drivable() | None = doc(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_dof(cls, value: Any) -> Any:
+        return _of_one_dof("motion", value)
+
+    @model_validator(mode="after")
+    def _one(self) -> "JointMotionSpec":
+        one_of(self, ("position", "velocity"))
+        return self

@@ -1,12 +1,70 @@
-"""What `simcli check` and `simcli show` say of contact: overlaps where a run begins, shapes that can touch nothing."""
+"""What `simcli check` and `simcli show` say of where a run begins: places, damping, overlaps, shapes that can touch nothing."""
 
 from math import isnan
 
 from simcli.errors import Fault, SceneError, first_few
 from simcli.model.bodies.contact_pairs import idle_shapes
 from simcli.model.bodies.overlaps import find_cuts, find_overlaps
+from simcli.model.closure.begin import FORK_HINT, move_text
+from simcli.model.constraints.gimbals import ADVICE, locks_at_start
+from simcli.model.constraints.stiff_damping import stiff_text
+from simcli.model.joints.anchors import placeless_text
 from simcli.spec.base.nodes import find
 from simcli.spec.lookup.structure import WORLD_NAME
+
+
+def start_faults(document, spec, model) -> list[Fault]:
+    """What is to be said of where a run begins; `model` is that of world 0."""
+    return [
+        *_placeless(model, spec, document),
+        *_moved(model, document),
+        *_stiff(model, spec, document),
+        *_locked(model, spec, document),
+        *overlap_faults(document, spec, model),
+        *idle_faults(document, spec, model),
+    ]
+
+
+def _moved(model, document) -> list[Fault]:
+    """Warnings of written coordinates that moved, and of loops whose branch nothing chooses."""
+    names = model.joints.name
+    moved = [
+        Fault(
+            "SC616",
+            move_text(model.n_worlds, model.joints, one),
+            document.where(f"joints.{names[one.joint]}.q"),
+            one.hint,
+            "warning",
+        )
+        for one in model.start.moves
+        if one.is_written
+    ]
+    return moved + [
+        Fault("SC621", one.text, document.where(f"joints.{names[one.joint]}"), FORK_HINT, "warning")
+        for one in model.start.forks
+    ]
+
+
+def _stiff(model, spec, document) -> list[Fault]:
+    """A warning of damping that the steps of the run cannot follow."""
+    text, hint = stiff_text(model, spec.solver)
+    return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
+
+
+def _placeless(model, spec, document) -> list[Fault]:
+    """A note, one for all, on hinges whose place is not written."""
+    name, text, hint = placeless_text(spec, model.bodies)
+    return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
+
+
+def _locked(model, spec, document) -> list[Fault]:
+    """Warnings of joints that begin at gimbal lock."""
+    model = batch_of(document, spec, model)
+    return [
+        Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
+        for lock in locks_at_start(model, spec.solver)
+    ]
+
 
 _MOST_WORLDS = 256  # of a batch that are looked at
 _SHOWN = 5  # names in a message
