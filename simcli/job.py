@@ -134,7 +134,7 @@ class Job:
     @cached_property
     def measures(self) -> "Measures":
         """Quantities that are looked at: to end a world, to measure, to record."""
-        from simcli.model.measures import measures_of
+        from simcli.model.measure_rows import measures_of
 
         return measures_of(self.spec.measure, self.model, self.schedule.dt, self.spec.run.stop_when, self.recorded)
 

@@ -10,7 +10,7 @@ from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build, build_worlds
 from simcli.model.joints.tree_kinematics import body_poses
-from simcli.model.param_units import param_unit
+from simcli.model.params import param_unit
 from simcli.model.tables.model import WORLD, DriveMode, JointKind, Model
 from simcli.spec import passes, resolve
 

@@ -20,7 +20,7 @@ from simcli.analysis.channels import locate_channel
 from simcli.errors import Exit, OutputError, SceneError
 from simcli.model import build
 from simcli.model.joints.selection import choose_selection, owners
-from simcli.model.measures import measures_of
+from simcli.model.measure_rows import measures_of
 from simcli.records.contents import layout
 from simcli.records.contents.select import selection
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml

@@ -38,18 +38,17 @@ from simcli.model.joints.mechanism import JointInput, Mechanism
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.selection import choose_written
 from simcli.model.joints.topology import Step, depth_first, placing_order
-from simcli.model.param_units import param_unit
+from simcli.model.params import param_columns, param_components, param_unit
 from simcli.model.sensor_inputs import read_sensors
 from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.signal_values import read_signals
 from simcli.model.tables.join import join
-from simcli.model.tables.model import WORLD, Array, JointKind, Model
+from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.model.tables.worlds import Worlds, worlds_of
 from simcli.spec import resolve
 from simcli.spec.batches.world_values import (
     PathColumn,
-    n_worlds,
     path_column,
     taken_from,
     values_of_world,
@@ -140,8 +139,8 @@ def _worlds(
     if worlds is not None:
         seeds = seeds[list(worlds)]
         columns = {path: taken_from(column, np.array(worlds)) for path, column in columns.items()}
-    names, table = _table(columns, len(seeds))
-    paths = (path for path, column in columns.items() for _ in _components(column))
+    names, table = param_columns(columns, len(seeds))
+    paths = (path for path, column in columns.items() for _ in param_components(column))
     of_batch = {
         "param_name": names,
         "param_unit": tuple(param_unit(document, spec, path) for path in paths),
@@ -190,34 +189,6 @@ def build_together(document: Document, specs: list[SceneSpec]) -> Model:
         SceneError: one of them makes no mechanism.
     """
     return _build(worlds_of(specs, _where(document)), document, Mechanism([], [], n_worlds=len(specs)))
-
-
-def world_table(spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
-    """What differs between the worlds of a batch, as it stands in the model of all worlds.
-
-    Args:
-        spec: the resolved scene, without the values of any world.
-
-    Returns:
-        Names of the varied parameters, (P,), and their values, (W, P).
-    """
-    return _table(world_columns(spec), n_worlds(spec))
-
-
-def _table(columns: Mapping[str, PathColumn], count: int) -> tuple[tuple[str, ...], Array]:
-    """Names and values of the varied numbers, (P,) and (count, P)."""
-    names = tuple(_label(path, i) for path, column in columns.items() for i in _components(column))
-    values = [np.asarray(column, float).reshape(count, -1) for column in columns.values()]
-    return names, np.concatenate(values, axis=1) if values else np.zeros((count, 0))
-
-
-def _label(path: str, i: int | None) -> str:
-    return path if i is None else f"{path}[{i}]"
-
-
-def _components(column: PathColumn) -> list[int | None]:
-    first = column[0]
-    return list(range(len(first))) if isinstance(first, list | tuple | np.ndarray) else [None]
 
 
 def _where(document: Document | None) -> Callable[[str], Where | None]:

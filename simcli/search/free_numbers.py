@@ -81,7 +81,7 @@ def free_numbers(
         UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
         SceneError: a path leads nowhere, or cannot vary.
     """
-    from simcli.model.param_units import param_unit
+    from simcli.model.params import param_unit
     from simcli.pipeline.scenes import read_scene, refuse_unread
     from simcli.spec.base.fault_list import did_you_mean
 

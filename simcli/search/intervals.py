@@ -74,7 +74,7 @@ def read_intervals(scene: Path, sets: Sequence[str | Override], texts: Sequence[
         UsageError: a text is no interval.
         SceneError: a path leads nowhere, cannot vary, or an end has the wrong unit; places show the text.
     """
-    from simcli.model.param_units import param_unit
+    from simcli.model.params import param_unit
     from simcli.pipeline.scenes import read_scene, refuse_unread
 
     split = [_parts(text, option) for text in texts]

@@ -12,7 +12,8 @@ from simcli.analysis.worlds.batch_values import column_of
 from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.exchange.importing import load_scene
-from simcli.model.from_scene import build_worlds, world_table
+from simcli.model.from_scene import build_worlds
+from simcli.model.params import world_table
 from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve

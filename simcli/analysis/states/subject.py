@@ -14,8 +14,9 @@ from simcli.analysis.states.columns import column_difference
 from simcli.analysis.worlds.batch_values import column_of
 from simcli.errors import Fault, FileError, SceneError, UsageError
 from simcli.exchange.importing import load_scene
-from simcli.model.from_scene import build, build_worlds, world_table
+from simcli.model.from_scene import build, build_worlds
 from simcli.model.joints.edit import with_numbers
+from simcli.model.params import world_table
 from simcli.model.tables.model import TABLES, Model
 from simcli.records.contents.layout import NAME_SCALES
 from simcli.records.contents.model_columns import COLUMNS, model_arrays

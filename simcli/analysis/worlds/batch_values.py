@@ -9,8 +9,7 @@ import numpy as np
 
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable, read_files
 from simcli.errors import UsageError
-from simcli.model.from_scene import world_table
-from simcli.model.param_units import param_unit
+from simcli.model.params import param_unit, world_table
 from simcli.spec import Document, SceneSpec, world_seeds
 
 

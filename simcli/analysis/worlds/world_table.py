@@ -232,13 +232,12 @@ def read_table(trajectories: "Sequence[Trajectory]") -> WorldTable:
     sizes = [trajectory.n_worlds for trajectory in trajectories]
     names = list(dict.fromkeys(name for part in parts for name in part))
     names.sort(key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN) + name.startswith("measure."))
+    columns = {}
     if len(parts) > 1:
         files = _files(trajectories)
-        words = WorldColumn("file", np.repeat(np.array(files), sizes), "", "file of the row", tuple(files))
-    else:
-        words = None
-    stacked = {name: _stacked(name, parts, sizes, trajectories) for name in names}
-    return WorldTable(({"file": words} if words else {}) | stacked, sum(sizes))
+        columns["file"] = WorldColumn("file", np.repeat(np.array(files), sizes), "", "file of the row", tuple(files))
+    columns |= {name: _stacked(name, parts, sizes, trajectories) for name in names}
+    return WorldTable(columns, sum(sizes))
 
 
 def read_files(paths: Iterable[Path]) -> WorldTable:

@@ -1,4 +1,4 @@
-"""What `simcli check` and `simcli show` say of where a run begins: places, damping, overlaps, shapes that can touch nothing."""
+"""What `simcli check` and `simcli show` say of where a run begins: places, damping, overlaps, idle shapes."""
 
 from math import isnan
 

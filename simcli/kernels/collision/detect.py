@@ -24,9 +24,9 @@ from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report, tolerance
 from simcli.kernels.collision.rounds import ball_pair, plane_pair, round_pair
 from simcli.kernels.collision.table_rows import complete_rows
-from simcli.kernels.collision.terrain import drop_held_beyond, is_outward, lowest_above, set_cell, window
+from simcli.kernels.collision.terrain import drop_held_beyond, extent_along, is_outward, lowest_above, set_cell
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.lanes import one, vector
+from simcli.kernels.device.lanes import one, vector, way_between
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of, select
 from simcli.kernels.language.expressions import any_lane, get_lane
@@ -276,3 +276,24 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, com
             choose(c, w, lane, a, b, c.most_points.at(combination))
             keep_chosen(c, w)
         report(c, w, lane, a, b, combination)
+
+
+@ti.func
+def window(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, reach: ti.template()):
+    """Cells of terrain i that lie below the box of shape b: first column and row, and how many of each."""
+    R = one(c.rotation, w, lane, i)
+    half = one(c.half, w, lane, i)
+    x = R.transposed_times(way_between(c, w, lane, i, b))
+    e = one(c.extent, w, lane, b)
+    column, n_columns = span(x.parts[0], extent_along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
+    row, n_rows = span(x.parts[1], extent_along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
+    return column, n_columns, row, n_rows
+
+
+@ti.func
+def span(x: ti.template(), e: ti.template(), half: ti.template(), n: ti.i32):
+    """First and number of those of n equal cells over [-half, half] that [x - e, x + e] touches."""
+    low = ti.floor(ti.max((x - e + half) / (2.0 * half) * n, -1.0))
+    high = ti.floor(ti.min((x + e + half) / (2.0 * half) * n, 1.0 * n))
+    first = ti.max(ti.cast(low, ti.i32), 0)
+    return first, ti.max(ti.min(ti.cast(high, ti.i32), n - 1) - first + 1, 0)

@@ -160,3 +160,16 @@ def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon:
     for k in range(count):
         put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
     return count, best - first, c.face_normal.load(w, best) * 1.0
+
+
+FACES = 2048  # numbers of pairs of faces; further ones share them
+
+
+def further_face(faces, k):
+    """Number of some faces and of one more, k of its shape."""
+    return local((faces * 61 + k) % FACES)
+
+
+def number_of_faces(faces, reference):
+    """Number of two faces, of which one clips."""
+    return local((faces * 2 + ti.max(reference, 0)) % FACES)

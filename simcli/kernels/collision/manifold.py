@@ -3,7 +3,7 @@
 from simcli.kernels.collision.collider import BOXES, CELL, CONE, CYLINDER, ELLIPSOID, MOST_CORNERS, RING
 from simcli.kernels.collision.edges import line_pair
 from simcli.kernels.collision.epa import CLOSE
-from simcli.kernels.collision.features import feature, put_corner, ring_at
+from simcli.kernels.collision.features import FACES, feature, further_face, number_of_faces, put_corner, ring_at
 from simcli.kernels.collision.gjk import difference, support
 from simcli.kernels.collision.points import FAR, add_candidate
 from simcli.kernels.device.arena import local
@@ -18,7 +18,6 @@ _LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the cl
 EDGES = _LABELS * _LABELS  # pairs of edges that meet in a corner
 WITNESS = EDGES - 1  # in place of the edges, for a point that is no corner
 _ROUGH = {"float64": 3e-4, "float32": 1e-2}  # [1], what normals of curved shapes lack of true ones
-FACES = 2048  # numbers of pairs of faces; further ones share them
 _SPARE = 2  # the polygon that takes turns with the clipped one
 
 
@@ -247,16 +246,6 @@ def clipping_normal(reference, out_a: Vec3, out_b: Vec3, n: Vec3) -> Vec3:
             for x, y, z in zip(out_a.parts, out_b.parts, n.parts, strict=True)
         )
     )
-
-
-def further_face(faces, k):
-    """Number of some faces and of one more, k of its shape."""
-    return local((faces * 61 + k) % FACES)
-
-
-def number_of_faces(faces, reference):
-    """Number of two faces, of which one clips."""
-    return local((faces * 2 + ti.max(reference, 0)) % FACES)
 
 
 @ti.func

@@ -43,31 +43,10 @@ def grid_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
     return Vec3(x, y, c.height.load(w, c.height_start.at(i) + row * n + column))
 
 
-@ti.func
-def window(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, reach: ti.template()):
-    """Cells of terrain i that lie below the box of shape b: first column and row, and how many of each."""
-    R = one(c.rotation, w, lane, i)
-    half = one(c.half, w, lane, i)
-    x = R.transposed_times(way_between(c, w, lane, i, b))
-    e = one(c.extent, w, lane, b)
-    column, n_columns = span(x.parts[0], _along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
-    row, n_rows = span(x.parts[1], _along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
-    return column, n_columns, row, n_rows
-
-
-def _along(axis: Vec3, extent: Vec3):
+def extent_along(axis: Vec3, extent: Vec3):
     """[m], half extent along an axis of a box along the axes of the world."""
     (a, b, c), (x, y, z) = axis.parts, extent.parts
     return ti.abs(a) * x + ti.abs(b) * y + ti.abs(c) * z
-
-
-@ti.func
-def span(x: ti.template(), e: ti.template(), half: ti.template(), n: ti.i32):
-    """First and number of those of n equal cells over [-half, half] that [x - e, x + e] touches."""
-    low = ti.floor(ti.max((x - e + half) / (2.0 * half) * n, -1.0))
-    high = ti.floor(ti.min((x + e + half) / (2.0 * half) * n, 1.0 * n))
-    first = ti.max(ti.cast(low, ti.i32), 0)
-    return first, ti.max(ti.min(ti.cast(high, ti.i32), n - 1) - first + 1, 0)
 
 
 @ti.func
@@ -107,7 +86,7 @@ def set_cell(
     put(c.base, w, lane, c.n_shapes, one(c.base, w, lane, i))
     put(c.position, w, lane, c.n_shapes, one(c.position, w, lane, i) + R * middle)
     x = R.transposed_times(way_between(c, w, lane, i, b))
-    low = x.parts[2] - _along(R.column(2), one(c.extent, w, lane, b))
+    low = x.parts[2] - extent_along(R.column(2), one(c.extent, w, lane, b))
     return R * middle, ti.select(low > top + reach, 0, 1)
 
 

@@ -1,7 +1,6 @@
 """Bodies of a scene: mass properties from what is written or from shapes, the table of shapes, and named points."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
-from simcli.model.bodies.mesh import MeshError, mesh_properties, read_heights, read_mesh
+from simcli.model.bodies.mesh import MeshError, load_mesh, mesh_properties, read_heights
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.mechanism import BodyInput
 from simcli.model.tables.body_tables import Points, Shapes, clashing_points
@@ -29,35 +28,6 @@ SIZE_OF = {
     "cone": lambda s: (s.radius, s.length, 0.0),
     "ellipsoid": lambda s: s.radii,
 }
-
-
-@lru_cache(maxsize=64)
-def _mesh_file(path: Path, changed: float) -> tuple[Array, Array]:
-    """Vertices and triangles of a file, read again only when it changed."""
-    vertices, faces = read_mesh(path)
-    vertices.setflags(write=False)
-    faces.setflags(write=False)
-    return vertices, faces
-
-
-def load_mesh(folder: Path, file: str, scale: tuple[float, ...]) -> tuple[Array, Array]:
-    """Mesh of a shape.
-
-    Args:
-        folder: of the scene.
-        file: path relative to it.
-        scale: factors on x, y, z.
-
-    Returns:
-        Vertices [m], (n, 3), and triangles, (m, 3), counter-clockwise seen from outside also if the scale mirrors.
-
-    Raises:
-        MeshError: the file cannot be read.
-    """
-    path = folder / file
-    vertices, faces = _mesh_file(path, path.stat().st_mtime if path.exists() else 0.0)
-    factors = np.array(scale, float)
-    return vertices * factors, faces[:, ::-1] if factors.prod() < 0.0 else faces
 
 
 FEW_VECTORS = {"1P": 0, "2P": 1, "1P1V": 1}  # kinds of natural coordinates with less than a body's

@@ -5,6 +5,7 @@ Heights are the numbers of a CSV file, or the greys of a PNG picture, for which 
 
 import io
 import re
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -225,3 +226,32 @@ def _refuse_picture(mode: str, width: int, height: int) -> None:
         raise CsvError(f"{width} x {height} pixels", "a grid has at least two by two")
     if width * height > _MOST_POINTS:
         raise CsvError(f"{width} x {height} pixels, of which {_MOST_POINTS} may be", "make it smaller")
+
+
+@lru_cache(maxsize=64)
+def _mesh_file(path: Path, changed: float) -> tuple[Array, Array]:
+    """Vertices and triangles of a file, read again only when it changed."""
+    vertices, faces = read_mesh(path)
+    vertices.setflags(write=False)
+    faces.setflags(write=False)
+    return vertices, faces
+
+
+def load_mesh(folder: Path, file: str, scale: tuple[float, ...]) -> tuple[Array, Array]:
+    """Mesh of a shape.
+
+    Args:
+        folder: of the scene.
+        file: path relative to it.
+        scale: factors on x, y, z.
+
+    Returns:
+        Vertices [m], (n, 3), and triangles, (m, 3), counter-clockwise seen from outside also if the scale mirrors.
+
+    Raises:
+        MeshError: the file cannot be read.
+    """
+    path = folder / file
+    vertices, faces = _mesh_file(path, path.stat().st_mtime if path.exists() else 0.0)
+    factors = np.array(scale, float)
+    return vertices * factors, faces[:, ::-1] if factors.prod() < 0.0 else faces

@@ -15,7 +15,7 @@ from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.sparse_factors import AFFINE_DOFS
-from simcli.kernels.forces.prescribed_target import (
+from simcli.kernels.forces.kinematic_bodies import (
     KinematicBodies,
     add_efforts_of_kinematic,
     add_wrench_of_kinematic,

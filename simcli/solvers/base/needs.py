@@ -11,6 +11,9 @@ leaves out, it does itself (kernels/device/programs.py:when).
 import functools
 from collections.abc import Callable
 
+from simcli.model.tables.force_tables import Drags
+from simcli.model.tables.model import Model
+
 
 def _something(has: Callable) -> Callable:
     """A mark for device functions without a result: where a run lacks what they need, calls of them do nothing.
@@ -107,3 +110,14 @@ guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the m
 energy_balance = _something(lambda c: c.reports["energy"])
 extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])
+
+
+def springs_are_rows(model: Model, options) -> bool:
+    """Whether steps take springs as rows: those in natural coordinates, and those that are implicit in springs."""
+    is_natural = model.columns is not None and model.affine is None
+    return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
+
+
+def drags_are_rows(drags: Drags, options) -> bool:
+    """Whether steps take drags as rows: those of trees that are implicit."""
+    return bool(drags.name) and options.integrator == "implicit"

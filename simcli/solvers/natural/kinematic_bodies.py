@@ -10,7 +10,7 @@ Stages and what they call; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.forces.prescribed_target import lever_of, rates_of_kinematic, way_of_kinematic
+from simcli.kernels.forces.kinematic_bodies import lever_of, rates_of_kinematic, way_of_kinematic
 from simcli.kernels.language import ti
 from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.motions import way_by_velocity

@@ -124,7 +124,7 @@ def frame_of_natural(c) -> tuple:
     """
     shows = reactions(c)
     prescribes = (prescribe_frame,) if c.prescribed.n else rows_of_motions(c, *signals(c))  # before the projection
-    projected = (*prescribes, *kinematic(c, begin_kinematic), *projection(c))
+    projected = (*prescribes, *when(c.kinematic.n, begin_kinematic), *projection(c))
     evaluated = (
         place_links,
         *sampling(c),
@@ -184,7 +184,7 @@ def step_of_polynomials(c) -> tuple:
 
 def step_of_alpha(c) -> tuple:
     """A step of generalized_alpha."""
-    bodies, works = kinematic(c, move_kinematic_bodies), (add_work,) if c.pushes.has_power else ()
+    bodies, works = when(c.kinematic.n, move_kinematic_bodies), (add_work,) if c.pushes.has_power else ()
     begun, ended = ((begin_holds,), (end_holds,)) if c.alpha.n_holds else ((), ())
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
@@ -206,7 +206,7 @@ def step_of_alpha(c) -> tuple:
     rounds = repeat(evaluate_forces, balance_rhs, better, at_most=c.steps.corrections, wanted=is_off_balance)
     refined = repeat_blocks(excess_rhs, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
-    begins = (*sampling(c), begin_alpha, *kinematic(c, begin_kinematic))
+    begins = (*sampling(c), begin_alpha, *when(c.kinematic.n, begin_kinematic))
     return (
         *begins,
         *jump,
@@ -233,7 +233,7 @@ def step_of_poses(c) -> tuple:
     found = (
         set_registers(node=0),
         *start,
-        *kinematic(c, begin_kinematic),
+        *when(c.kinematic.n, begin_kinematic),
         *projection(c),
         *end,
         place_links,
@@ -246,7 +246,7 @@ def step_of_poses(c) -> tuple:
     correction = (solve_system, filter_correction, solve_system, correct)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), correction_rhs)
     corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged)
-    locks = (follow_motions, *kinematic(c, leave_kinematic)) if c.motions.n_locks else ()
+    locks = (follow_motions, *when(c.kinematic.n, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
     return (
@@ -297,7 +297,7 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
     answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
     return (
         begin_evaluation,
-        *kinematic(c, move_kinematic_bodies),
+        *when(c.kinematic.n, move_kinematic_bodies),
         load_midpoint if late else load_forces,
         find_bias,
         *_measurement(c),
@@ -316,14 +316,8 @@ def _with_active_set(c, is_frame: bool) -> tuple:
     kept, added, missed = ((keep_excess,), (add_excess,), (missed_excess,)) if c.has_excess else ((), (), ())
     tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *kept, solve_system, keep_solution]
     for k in range(1, y.solutions):
-        last = k == y.solutions - 1
-        tries += [
-            set_registers(solution=k),
-            shift_multipliers,
-            *added,
-            solve_system,
-            finish_solutions if last else keep_solution,
-        ]
+        keep = finish_solutions if k == y.solutions - 1 else keep_solution
+        tries += [set_registers(solution=k), shift_multipliers, *added, solve_system, keep]
     tries = (set_registers(solution=0), *tries, *missed)
     if not y.laws.n and not (c.has_excess and is_frame):
         return set_registers(choice=0), find_active_set, *tries
@@ -340,11 +334,6 @@ def _measurement(c) -> tuple:
 def rows_of_motions(c, *stages) -> tuple:
     """Stages for rows of prescribed motions, if there are some."""
     return stages if c.bound.system.n_prescribed_rows else ()
-
-
-def kinematic(c, stage) -> tuple:
-    """A stage for kinematic bodies, if there are some."""
-    return (stage,) if c.kinematic.n else ()
 
 
 def signals(c) -> tuple:

@@ -6,7 +6,9 @@ from simcli.kernels.collision.queries import Clearances
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.signals import Signals
-from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
+from simcli.model.constraints.constraint_tables import Constraints
+from simcli.model.measure_rows import seen_by_feedback
+from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source
 from simcli.model.tables.joint_tables import Dofs
 from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches
@@ -260,3 +262,12 @@ class Accumulators:
         for reduction, numbers in found.items():
             value = np.where(kind == reduction, np.where(np.isnan(before), np.nan, numbers), value)
         return value, np.where(np.isin(kind, [Reduction["FINAL"], *found]) & ~np.isnan(value), last, time)
+
+
+def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by which the joint of each dof is switched on and off, and by which it follows its motion, -1 for none, (NV,)."""
+    laws, rows = constraints.laws, constraints.rows
+    switches, prescribed = np.full((2, model.n_qd), -1)
+    own, of_rows = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+    switches[laws.dof[own]], prescribed[rows.dof[of_rows]] = laws.row[own], of_rows
+    return switches, prescribed

@@ -122,18 +122,15 @@ def motion_of_dof(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, stage: ti.i
     return x, c.state.qd.load(w, d), y.entry.load(w, y.m_start.at(i + 1) - 1), moved, gained
 
 
-def _first_node_of_dof(c, w, d, stage):
-    """What the first node gave to a dof, for the second one of implicit steps (inside kernels)."""
-    return _given_to_dof(c, w, d, stage) if c.integrator == "implicit" else (c.tables.arena.zero(), c.tables.arena.zero())
-
-
 @ti.func
-def _given_to_dof(c: ti.template(), w: ti.i32, d: ti.i32, stage: ti.i32):
+def _first_node_of_dof(c: ti.template(), w: ti.i32, d: ti.i32, stage: ti.i32):
+    """What the first node gave to a dof, for the second one of implicit steps."""
     moved = c.tables.arena.zero()
     gained = c.tables.arena.zero()
-    if stage == 1:
-        moved = c.k1_q.load(w, d)
-        gained = c.k1_qd.load(w, d)
+    if ti.static(c.integrator == "implicit"):
+        if stage == 1:
+            moved = c.k1_q.load(w, d)
+            gained = c.k1_qd.load(w, d)
     return moved, gained
 
 

@@ -11,7 +11,8 @@ affine bodies: `solvers/affine/kinematic_bodies.py:follow_kinematic`.
 
 from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.forces.account import SUPPLIED
-from simcli.kernels.forces.prescribed_target import add_efforts_of_kinematic, add_wrench_of_kinematic, turn_between
+from simcli.kernels.forces.kinematic_bodies import add_efforts_of_kinematic, add_wrench_of_kinematic
+from simcli.kernels.forces.prescribed_target import turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.constrained_system import hold

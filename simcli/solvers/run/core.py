@@ -12,7 +12,8 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.programs import Program, Registers
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed_target import KinematicBodies, Prescribed
+from simcli.kernels.forces.kinematic_bodies import KinematicBodies
+from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
@@ -20,7 +21,6 @@ from simcli.model.constraints.build import constraints_of, drives_by_law, is_smo
 from simcli.model.constraints.constraint_tables import Constraints, Laws
 from simcli.model.forms.maximal_form import directions_turn
 from simcli.model.forms.quadratic_rows import Quadratic, quadratic_of
-from simcli.model.tables.force_tables import Drags
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.solvers.base.clock import ages_of
@@ -33,7 +33,7 @@ from simcli.solvers.impulses.memory import Impulses, is_large
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.memory import AlphaSteps, CoordinateForces, QuadraticSteps, yielding_rows
 from simcli.solvers.natural.programs import frame_of_natural
-from simcli.solvers.output.accumulators import Accumulators, probed_by_feedback
+from simcli.solvers.output.accumulators import Accumulators, probed_by_feedback, rows_of_dofs
 from simcli.solvers.output.contact_report import ContactReport, begin_call
 from simcli.solvers.output.energy_balance import ENERGY, EXTREMES, close, open_new, powers, spins, stores
 from simcli.solvers.output.frame_stages import Aside, finding
@@ -62,26 +62,6 @@ _NOW = (
     "statement",
     "turned",
 )
-
-
-def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Rows by which the joint of each dof is switched on and off, and by which it follows its motion, -1 for none, (NV,)."""
-    laws, rows = constraints.laws, constraints.rows
-    switches, prescribed = np.full((2, model.n_qd), -1)
-    own, of_rows = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
-    switches[laws.dof[own]], prescribed[rows.dof[of_rows]] = laws.row[own], of_rows
-    return switches, prescribed
-
-
-def springs_are_rows(model: Model, options) -> bool:
-    """Whether steps take springs as rows: those in natural coordinates, and those that are implicit in springs."""
-    is_natural = model.columns is not None and model.affine is None
-    return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
-
-
-def drags_are_rows(drags: Drags, options) -> bool:
-    """Whether steps take drags as rows: those of trees that are implicit."""
-    return bool(drags.name) and options.integrator == "implicit"
 
 
 class Core:

@@ -90,6 +90,14 @@ class SavedState:
     phases: tuple
     present: Model | None
 
+    @classmethod
+    def of(cls, stepper, began: np.ndarray, episode: np.ndarray, entered: np.ndarray) -> "SavedState":
+        """A copy of what stands in a stepper; of each world the rest."""
+        constants = {what: values.copy() for what, values in stepper.arena.constants.items()}
+        packs, by_world = stepper.arena.read().copy(), (began.copy(), episode.copy(), entered.copy())
+        status, phases = stepper.status.copy(), tuple(stepper.phases)
+        return cls(packs, constants, status, stepper.n_steps, *by_world, phases, stepper.present)
+
 
 class FrameSink(Protocol):
     """What takes frames."""

@@ -17,18 +17,27 @@ from simcli.model.constraints.build import stated_alike
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables.model import Model
+from simcli.solvers.base.needs import drags_are_rows, springs_are_rows
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.impulses.memory import is_large
 from simcli.solvers.output.accumulators import OF_JOINTS
-from simcli.solvers.output.contact_report import gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.output.contact_report import gather
 from simcli.solvers.output.probes import further, seeing
-from simcli.solvers.run.core import TREE, Core, drags_are_rows, springs_are_rows
+from simcli.solvers.run.core import TREE, Core
 from simcli.solvers.run.engine import Engine
 from simcli.solvers.run.frame_buffers import NOWHERE, FrameBuffers, blank_worlds
 from simcli.solvers.run.kernels_by_stage import take_frames_by_stages
 from simcli.solvers.run.loop_bounds import TURNS, Turns, move_account, refusals
 from simcli.solvers.run.rollout import enter_phase, leave_phase, rollout
-from simcli.solvers.run.world_events import CrossingEvents, end_open, end_outside, ending, failed_starts, start_events
+from simcli.solvers.run.world_events import (
+    CrossingEvents,
+    end_open,
+    end_outside,
+    ended_worlds,
+    failed_starts,
+    start_events,
+    unsolved_steps,
+)
 
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
@@ -296,10 +305,10 @@ class Stepper:
         self.core.loop_turns.refuse_few()
         arrays = self.buffers.fetched(buffers, n_frames)
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
-        events = self.new_events(arrays["health"][-1], before)
+        events = ended_worlds(self, arrays["health"][-1], before)
         events += self.crossings.new(self.core.signals.feedback, self.plan.dt)
         if self.core.summarises:
-            events += self.judge_solutions(arrays["touch"][-1], before)
+            events += unsolved_steps(self, arrays["touch"][-1], before)
         return arrays, events
 
     def take_frames(
@@ -339,40 +348,3 @@ class Stepper:
     def probes_late(self) -> bool:
         """Whether measures need all that frames show of each step."""
         return self.plan.measures.needs_every_step and not self.core.accumulators.within
-
-    def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
-        """Events of the steps of a call that were not solved; updates `unsolved`.
-
-        Args:
-            summary: (W, len(SUMMARY)), at the last frame.
-            before: steps before the call.
-        """
-        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_steps
-        what = "contacts" if self.core.touches else "constraints"
-        events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
-        self.unsolved = worst_step(summary, dt)
-        return [*events, worst_event(self.unsolved)] if self.unsolved and is_last else events
-
-    def new_events(self, health: np.ndarray, before: int) -> list[Event]:
-        """Events of the worlds that ended in the last call; updates `status`.
-
-        Args:
-            health: (W, 3), HEALTH columns at the last frame.
-            before: steps before the call.
-        """
-        code = health[:, 0].astype(int)
-        room = self.core.contacts.capacity if self.core.touches else 0
-        events = [
-            ending(
-                self.model,
-                self.plan,
-                int(world),
-                Status(code[world]),
-                before + int(health[world, 1]),
-                int(health[world, 2]),
-                room,
-            )
-            for world in np.flatnonzero(code != self.status)
-        ]
-        self.status = code
-        return events

@@ -30,7 +30,7 @@ from simcli.solvers.run.loop_bounds import TURNS, refusals
 from simcli.solvers.run.own_phases import OwnPhases, change_columns, columns_with, has_own_columns
 from simcli.solvers.run.rollout import rollout
 from simcli.solvers.run.solver import CALL_SECONDS
-from simcli.solvers.run.world_events import start_failures
+from simcli.solvers.run.world_events import ended_worlds, start_failures, unsolved_steps
 
 _MOST_FRAMES = 4096  # of a call
 
@@ -146,10 +146,10 @@ class Stepwise:
             self._launch(n_frames, steps, s.n_steps, self._nothing, True, False)
             s.n_steps += n_frames * steps
             health = self._host_copy.of("health")
-            events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
+            events = ended_worlds(s, health, before) if (health[:, 0] != s.status).any() else []
             events += s.crossings.new(s.core.signals.feedback, s.plan.dt)
             if s.core.summarises:
-                events += s.judge_solutions(self._host_copy.of("summary"), before)
+                events += unsolved_steps(s, self._host_copy.of("summary"), before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
@@ -309,19 +309,7 @@ class Stepwise:
 
     def save(self) -> SavedState:
         """All that steps to come depend on; a copy."""
-        s = self.stepper
-        constants = {what: values.copy() for what, values in s.arena.constants.items()}
-        return SavedState(
-            s.arena.read().copy(),
-            constants,
-            s.status.copy(),
-            s.n_steps,
-            self.began.copy(),
-            self.episode.copy(),
-            self._entered.copy(),
-            tuple(s.phases),
-            s.present,
-        )
+        return SavedState.of(self.stepper, self.began, self.episode, self._entered)
 
     def restore(self, saved: SavedState) -> None:
         """Go on from there, bit by bit."""

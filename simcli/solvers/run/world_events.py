@@ -24,7 +24,7 @@ from simcli.model.tables.model import Model
 from simcli.model.tables.start_tables import Beginning
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import FARTHEST_TURN
-from simcli.solvers.output.contact_report import overflow_text
+from simcli.solvers.output.contact_report import overflow_text, unsolved_events, worst_event, worst_step
 from simcli.spec.base.channel_names import split_name
 
 ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
@@ -134,6 +134,39 @@ RULE_CODES = {
     Status.CROWDED: "SC660",
     Status.LOOP_LOST: "SC625",
 }
+
+
+def unsolved_steps(solver, summary: np.ndarray, before: int) -> list[Event]:
+    """Events of the steps of a call that were not solved; updates `unsolved` of the solver.
+
+    Args:
+        solver: a `Stepper`.
+        summary: (W, len(SUMMARY)), at the last frame.
+        before: steps before the call.
+    """
+    dt, is_last = solver.plan.dt, solver.n_steps == solver.plan.n_steps
+    what = "contacts" if solver.core.touches else "constraints"
+    events = unsolved_events(summary, before, dt, is_last, solver.n_steps, what)
+    solver.unsolved = worst_step(summary, dt)
+    return [*events, worst_event(solver.unsolved)] if solver.unsolved and is_last else events
+
+
+def ended_worlds(solver, health: np.ndarray, before: int) -> list[Event]:
+    """Events of the worlds that ended in the last call; updates `status` of the solver.
+
+    Args:
+        solver: a `Stepper`.
+        health: (W, 3), HEALTH columns at the last frame.
+        before: steps before the call.
+    """
+    code, model = health[:, 0].astype(int), solver.model
+    room = solver.core.contacts.capacity if solver.core.touches else 0
+    ended = np.flatnonzero(code != solver.status)
+    solver.status = code
+    return [
+        ending(model, solver.plan, int(w), Status(code[w]), before + int(health[w, 1]), int(health[w, 2]), room)
+        for w in ended
+    ]
 
 
 def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, cause: int, room: int) -> Event:

@@ -1,4 +1,4 @@
-"""Schema of signals, functions of time and laws that follow what the bodies do, and of the drives and motions that follow them."""
+"""Schema of signals, functions of time and laws that follow what bodies do, and of the drives and motions they prescribe."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal

@@ -89,3 +89,14 @@ def own_version() -> str:
     from simcli.source_digest import code_digest
 
     return f"simcli {simcli.__version__}, code {code_digest()[:12]}"
+
+
+def device_class(device: str, precision: str) -> str:
+    """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    from simcli.kernels.device.runtime import ARCHS, choose_arch
+
+    return device if device in ARCHS else choose_arch(device, precision)

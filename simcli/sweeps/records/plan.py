@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import UsageError
 from simcli.spec.batches.sweep_file import renamed
 from simcli.spec.document.overrides import VARY_TABLE, Override
-from simcli.sweeps.records.names import case_ids, digest_of
+from simcli.sweeps.records.names import case_ids, device_class, digest_of
 from simcli.sweeps.records.scenes import Understood, read_scenes, understood
 
 if TYPE_CHECKING:
@@ -297,21 +297,9 @@ def _refuse_two_tables(sweep: "Sweep", sets: Sequence[Override | str]) -> None:
         raise UsageError(f"{sweep.document.path}: has a `table` of its own: leave out {VARY_TABLE}, or that")
 
 
-def device_class(device: str, precision: str) -> str:
-    """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there.
-
-    Raises:
-        UsageError: there is no such device.
-    """
-    from simcli.kernels.device.runtime import ARCHS, choose_arch
-
-    return device if device in ARCHS else choose_arch(device, precision)
-
-
 def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
     """The worlds of a structure, and the units of what differs between them."""
-    from simcli.model.from_scene import world_table
-    from simcli.model.param_units import param_unit
+    from simcli.model.params import param_unit, world_table
     from simcli.spec import n_worlds
 
     names, values = world_table(one.spec)

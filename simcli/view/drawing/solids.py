@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.model.bodies.body_inputs import SIZE_OF, load_mesh
-from simcli.model.bodies.mesh import MeshError, read_heights
+from simcli.model.bodies.body_inputs import SIZE_OF
+from simcli.model.bodies.mesh import MeshError, load_mesh, read_heights
 from simcli.model.bodies.surfaces import terrain_triangles
 from simcli.model.signals.csv_table import CsvError
 from simcli.model.tables.model import WORLD, Array, ShapeKind

@@ -1,11 +1,16 @@
-"""SI units of varied parameters, by their dotted path."""
+"""What a batch varies: names, values, and the SI units of varied parameters by their dotted path."""
 
 import re
+from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+import numpy as np
+
+from simcli.model.tables.model import Array
 from simcli.spec.base import dofs
 from simcli.spec.base.nodes import Scalar, TableNode, find, parse_path, walk_nodes
+from simcli.spec.batches.world_values import PathColumn, n_worlds, world_columns
 from simcli.spec.document.scene_file import Document
 from simcli.spec.lookup.signal_uses import uses
 from simcli.spec.schema.batch import VARY_KINDS
@@ -140,3 +145,31 @@ def _alternatives(kind: Any) -> list[Any]:
     if get_origin(kind) in (Union, UnionType):
         return [one for part in get_args(kind) for one in _alternatives(part)]
     return [kind]
+
+
+def world_table(spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
+    """What differs between the worlds of a batch, as it stands in the model of all worlds.
+
+    Args:
+        spec: the resolved scene, without the values of any world.
+
+    Returns:
+        Names of the varied parameters, (P,), and their values, (W, P).
+    """
+    return param_columns(world_columns(spec), n_worlds(spec))
+
+
+def param_columns(columns: Mapping[str, PathColumn], count: int) -> tuple[tuple[str, ...], Array]:
+    """Names and values of the varied numbers, (P,) and (count, P)."""
+    names = tuple(_label(path, i) for path, column in columns.items() for i in param_components(column))
+    values = [np.asarray(column, float).reshape(count, -1) for column in columns.values()]
+    return names, np.concatenate(values, axis=1) if values else np.zeros((count, 0))
+
+
+def _label(path: str, i: int | None) -> str:
+    return path if i is None else f"{path}[{i}]"
+
+
+def param_components(column: PathColumn) -> list[int | None]:
+    first = column[0]
+    return list(range(len(first))) if isinstance(first, list | tuple | np.ndarray) else [None]
