@@ -171,5 +171,6 @@ def _label(path: str, i: int | None) -> str:
 
 
 def param_components(column: PathColumn) -> list[int | None]:
+    """Numbers of the components of a varied value; None for that of a single number."""
     first = column[0]
     return list(range(len(first))) if isinstance(first, list | tuple | np.ndarray) else [None]

@@ -343,8 +343,7 @@ def untrusted_worlds(trajectory: "Trajectory") -> dict[int, str]:
 
 
 def _reason(code: int) -> str:
-    known = code in list(Status)
-    return Status(code).name.lower().replace("_", " ") if known else f"status {code}"
+    return Status(code).name.lower().replace("_", " ") if code in list(Status) else f"status {code}"
 
 
 def _ends(trajectory: "Trajectory", codes: np.ndarray) -> np.ndarray:

@@ -60,10 +60,8 @@ class Stepwise:
         self.own = OwnPhases(self.stepper, self._beginnings, self._calls) if is_own else None
         self.first_of_rhythm, self._block, self._joints, self._seconds = 0, None, None, None
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
-        self._nothing = [
-            np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu else self.stepper.device.buffer((1,))
-            for _ in BUFFERS
-        ]
+        device = self.stepper.device
+        self._nothing = [device.buffer((1,)) if device.is_gpu else np.empty(1, device.dtype) for _ in BUFFERS]
 
     @property
     def n_steps(self) -> int:
