@@ -5,6 +5,7 @@ Worlds that come to their end, but are not to be trusted: exit codes, events, an
 Snapshots in files: another process of the same scene goes on to the same bits, and any other is refused by name.
 """
 
+import errno
 import json
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from simcli.cli.process import run_command
 from simcli.cli.runs.summary import drift_text
 from simcli.errors import Exit, FileError, OutputError, UsageError
 from simcli.pipeline import execution
+from simcli.records import hdf5_bytes
 from simcli.records.contents.layout import CHANNELS
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.results import FIELDS, Field, ResultWriter, result_axes
@@ -140,6 +142,25 @@ def test_a_failed_result_is_not_there(tmp_path):
 
     with pytest.raises(ZeroDivisionError):
         fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("room", [1_000, 100_000])  # [B]: for a part of the head, for a part of the states
+def test_a_result_on_a_full_disk_is_not_there(tmp_path, room, monkeypatch):
+
+    class Full(hdf5_bytes.Backing):
+        def _kept(self, call, argument, otherwise):
+            if call == self._stream.write and self._stream.tell() + otherwise > room:
+                self.failure = OSError(errno.ENOSPC, "No space left on device")
+            return super()._kept(call, argument, otherwise)
+
+    def write():
+        with ResultWriter(tmp_path / "a.h5", "fk", ("world",), AXES, PROVENANCE) as writer:
+            writer.put({"world": np.zeros(1 << 16, int)})
+
+    monkeypatch.setattr(hdf5_bytes, "Backing", Full)
+    with pytest.raises(OutputError, match="cannot write: No space left on device;"):
+        write()
     assert list(tmp_path.iterdir()) == []
 
 

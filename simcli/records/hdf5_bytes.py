@@ -12,6 +12,7 @@ when the file was created, before the frames.
 HDF5 writes through `Backing`, so that a failed write is reported by Python and does not crash HDF5.
 """
 
+import contextlib
 import io
 import mmap
 import os
@@ -20,6 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+
+from simcli.errors import OutputError
+from simcli.records.drafts import draft_of
 
 
 class Passed(io.RawIOBase):
@@ -106,6 +110,40 @@ class Backing(Passed):
     def sync(self) -> None:
         """Bring everything to the disk."""
         self._kept(os.fsync, self._stream.fileno(), 0)
+
+
+@contextlib.contextmanager
+def drafted_hdf5(path: Path) -> Iterator[Backing]:
+    """What HDF5 writes a file into that stands at `path` at the end; nothing is left of it if anything fails.
+
+    Args:
+        path: of the file. What stands there is replaced: whether it may be is the caller's decision.
+
+    Raises:
+        OutputError: the file cannot be made, or not be written.
+    """
+    draft = draft_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        backing = Backing(draft)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
+    try:
+        yield backing
+        backing.sync()
+        backing.close()
+        if backing.failure:
+            raise backing.failure
+        os.replace(draft, path)
+    except Exception as error:
+        failure = backing.failure or error
+        if not isinstance(failure, OSError | RuntimeError):  # HDF5 may stumble over what was not written
+            raise
+        reason = getattr(failure, "strerror", None) or failure
+        raise OutputError(f"{path}: cannot write: {reason}; nothing was left there") from failure
+    finally:
+        backing.close()
+        draft.unlink(missing_ok=True)
 
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

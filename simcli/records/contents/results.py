@@ -8,7 +8,7 @@ Axis names: S states, B bodies, J joints, NQ and NV joint coordinates and veloci
 N named points, and the components of `layout`. The file is made under another name and renamed when it is whole.
 """
 
-import os
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -18,13 +18,11 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
-from simcli.errors import OutputError
 from simcli.model.tables.model import Model
 from simcli.records.contents.layout import COMPONENTS, CONVENTIONS, SCALES, annotate_dataset
 from simcli.records.contents.model_columns import coordinate_units
 from simcli.records.contents.provenance import Provenance, write_provenance
-from simcli.records.drafts import draft_of
-from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
+from simcli.records.hdf5_bytes import FORMAT_BOUNDS, drafted_hdf5
 
 RESULT_FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CHUNK_BYTES = 256 * 1024  # aim of one chunk
@@ -162,83 +160,40 @@ class ResultWriter:
         expected: int = 1 << 62,
     ):
         self.expected = max(expected, 1)
-        self.path, self.fields, self.n_states = path, tuple(fields), 0
-        self._file: h5py.File | None = None
-        self._draft = draft_of(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._backing = Backing(self._draft)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
-        try:
-            self._file = self._made(kind, axes, provenance, title, states)
-            self._states = self._file["states"]
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            if isinstance(error, OSError | RuntimeError):
-                raise self._failed(self._backing.failure or error) from error
-            raise
+        self.fields, self.n_states = tuple(fields), 0
+        with contextlib.ExitStack() as stack:
+            self._backing = stack.enter_context(drafted_hdf5(path))
+            file = stack.enter_context(h5py.File(self._backing, "w", libver=FORMAT_BOUNDS))
+            file.attrs["simcli_result"] = np.array(RESULT_FORMAT, np.int32)
+            for name, text in {"uuid": str(uuid4()), "kind": kind, "title": title, "conventions": CONVENTIONS}.items():
+                file.attrs[name] = text
+            group = file.create_group("provenance")
+            write_provenance(group, provenance)
+            group.attrs["states"] = states
+            self._states = file.create_group("states")
+            self._write_axes(self._states, axes)
+            self._open = stack.pop_all()
 
     def __enter__(self) -> "ResultWriter":
         return self
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        try:
-            self._close_file(kind is None and self._backing.failure is None)
-            self._backing.sync()
-            failure = self._backing.failure
-            self._backing.close()
-            if kind is None and failure is None:
-                os.replace(self._draft, self.path)
-        except OSError as problem:
-            failure = problem
-        finally:
-            self._draft.unlink(missing_ok=True)
-        if kind is None and failure is not None:
-            raise self._failed(failure)
+    def __exit__(self, *what) -> None:
+        self._open.__exit__(*what)
 
     def put(self, values: Mapping[str, np.ndarray]) -> None:
         """Append states: one array per field, S first.
 
         Raises:
-            OutputError: the file cannot be written.
+            OSError, RuntimeError: the file cannot be written, which is an OutputError where it is left.
         """
-        first, group = self.n_states, self._states
-        n = len(values["world"])
-        try:
-            for name in ("state", *self.fields):
-                dataset = group[name]
-                dataset.resize(first + n, axis=0)
-                dataset[first:] = np.arange(first, first + n) if name == "state" else values[name]
-        except (OSError, RuntimeError) as error:  # HDF5 may stumble over what was not written
-            raise self._failed(self._backing.failure or error) from error
+        first = self.n_states
+        self.n_states += len(values["world"])
+        for name in ("state", *self.fields):
+            dataset = self._states[name]
+            dataset.resize(self.n_states, axis=0)
+            dataset[first:] = np.arange(first, self.n_states) if name == "state" else values[name]
         if self._backing.failure is not None:
-            raise self._failed(self._backing.failure)
-        self.n_states += n
-
-    def _close_file(self, must_succeed: bool) -> None:
-        try:
-            if self._file is not None:
-                self._file.close()
-        except (OSError, RuntimeError):  # of a file that is thrown away anyway
-            if must_succeed and self._backing.failure is None:
-                raise
-
-    def _failed(self, error: Exception) -> OutputError:
-        reason = getattr(error, "strerror", None) or error
-        return OutputError(f"{self.path}: cannot write: {reason}; nothing was left there")
-
-    def _made(self, kind: str, axes: ResultAxes, provenance: Provenance, title: str, states: str) -> h5py.File:
-        """The file with everything in it but states."""
-        file = h5py.File(self._backing, "w", libver=FORMAT_BOUNDS)
-        file.attrs["simcli_result"] = np.array(RESULT_FORMAT, np.int32)
-        for name, text in {"uuid": str(uuid4()), "kind": kind, "title": title, "conventions": CONVENTIONS}.items():
-            file.attrs[name] = text
-        group = file.create_group("provenance")
-        write_provenance(group, provenance)
-        group.attrs["states"] = states
-        self._write_axes(file.create_group("states"), axes)
-        return file
+            raise self._backing.failure
 
     def _write_axes(self, group: h5py.Group, axes: ResultAxes) -> None:
         """Scales, units and offsets, then the empty fields."""

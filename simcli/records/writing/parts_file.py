@@ -6,7 +6,6 @@ before it is whole.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -14,14 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.errors import OutputError
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
 from simcli.records.contents.chunks import GrowingRows, frames_per_commit
 from simcli.records.contents.layout import Axes, Dataset, selected
 from simcli.records.contents.model_columns import COLUMNS, WorldTables, cut_world_tables, joined_world_tables
 from simcli.records.contents.provenance import Provenance
-from simcli.records.drafts import draft_of
-from simcli.records.hdf5_bytes import Backing
+from simcli.records.hdf5_bytes import Backing, drafted_hdf5
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory
 from simcli.records.writing.create import create_file
@@ -96,27 +93,8 @@ def write_parts(
         FileError: a part is damaged.
         ValueError: what the parts share differs in /model; the message names the table.
     """
-    draft = draft_of(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        backing = Backing(draft)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
-    try:
+    with drafted_hdf5(path) as backing:
         _Writer(backing, parts, cut, provenance, retold).write(seen)
-        backing.sync()
-        backing.close()
-        if backing.failure:
-            raise backing.failure
-        os.replace(draft, path)
-    except Exception as error:
-        failure = backing.failure or error
-        if not isinstance(failure, OSError):
-            raise
-        raise OutputError(f"{path}: cannot write: {failure.strerror or failure}; nothing was left there") from failure
-    finally:
-        backing.close()
-        draft.unlink(missing_ok=True)
     return len(parts[0].frames)
 
 
@@ -184,19 +162,14 @@ class _Writer:
         self._shapes = tables.columns["shape_body"] >= 0 if "B" in cut.index else None
         layouts = [measure.layout for measure in self._run.measures.values()]
         title = self._run.attributes["title"]
-        try:
-            growing = GrowingRows(tuple(self._rows), self._axes, self._dtype, self._grain)
-            self._h5 = create_file(backing, tables, growing, provenance, title, measures=layouts, is_watched=False)
-            self._file = GrowingFile(self._h5, growing)
-        except RuntimeError as error:
-            raise OSError(str(error)) from error
+        growing = GrowingRows(tuple(self._rows), self._axes, self._dtype, self._grain)
+        self._h5 = create_file(backing, tables, growing, provenance, title, measures=layouts, is_watched=False)
+        self._file = GrowingFile(self._h5, growing)
 
     def write(self, seen: Seen) -> None:
         """Write all, and close the file."""
         try:
             self._write(seen)
-        except RuntimeError as error:  # HDF5 may stumble over what was not written
-            raise OSError(str(error)) from error
         finally:
             if self._h5:
                 self._h5.close()
