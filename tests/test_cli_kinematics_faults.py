@@ -25,6 +25,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
+from simcli.records import hdf5_bytes
 from simcli.records.contents import results
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
@@ -298,7 +299,7 @@ def test_other_commands_know_results(command):
 def test_a_full_disk_leaves_nothing(folder, command, monkeypatch):
     written = []
 
-    class Full(results.Backing):
+    class Full(hdf5_bytes.Backing):
         def __init__(self, path):
             super().__init__(path)
             real = self._stream
@@ -320,7 +321,7 @@ def test_a_full_disk_leaves_nothing(folder, command, monkeypatch):
             return self.real.write(data)
 
     before = sorted(os.listdir(folder))
-    monkeypatch.setattr(results, "Backing", Full)
+    monkeypatch.setattr(hdf5_bytes, "Backing", Full)
     done = command("fk", "run.h5", "-o", "new.h5", *CPU)
     assert done.returncode == Exit.OUTPUT
     assert "No space left" in done.stderr

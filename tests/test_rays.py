@@ -5,7 +5,7 @@ import pytest
 from support.solids import MESH, UNIT, camera_from, plain_light, solid, solids, torus, turned
 
 from simcli.kernels.language import ti
-from simcli.kernels.rays import intersections, lit, picture
+from simcli.kernels.rays import intersections, lit, picture, shadows
 from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, PLANE
 from simcli.kernels.rays.picture import decoded, draw, ready_device
 from simcli.kernels.rays.solids import meshes_of
@@ -120,10 +120,10 @@ def block(
     """Whether each ray of packs, one from each origin, meets the first solid."""
     for i in range(origins.shape[0]):
         o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
-        found = lit.blocked(
-            0, o, lit.of_lamp(lamp, i, 0, 0), lit.of_lamp(lamp, i, 1, 0), lit.of_lamp(lamp, i, 2, 0), rows, names
+        found = shadows.blocked(
+            0, o, shadows.of_lamp(lamp, i, 0, 0), shadows.of_lamp(lamp, i, 1, 0), shadows.of_lamp(lamp, i, 2, 0), rows, names
         )
-        for lane in ti.static(range(lit.PACK)):
+        for lane in ti.static(range(intersections.PACK)):
             out[i, lane] = found[lane]
 
 
@@ -137,10 +137,10 @@ def test_packs_of_rays_are_blocked_where_single_rays_come_in(name):
     which = solids(solid(kind, centre, where, top, length))
     origins, _ = rays(rng, 400)
     origins[:40] = centre
-    directions = rng.uniform(-0.8, 0.8, (400, lit.PACK, 3)) - origins[:, None]
+    directions = rng.uniform(-0.8, 0.8, (400, intersections.PACK, 3)) - origins[:, None]
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-    t, _ = shot(which, NO_MESH, origins.repeat(lit.PACK, axis=0), directions.reshape(-1, 3))
-    right = np.isfinite(t).reshape(400, lit.PACK)
+    t, _ = shot(which, NO_MESH, origins.repeat(intersections.PACK, axis=0), directions.reshape(-1, 3))
+    right = np.isfinite(t).reshape(400, intersections.PACK)
     out = np.full(right.shape, np.nan, np.float32)
     block(
         origins.astype(np.float32),
