@@ -404,12 +404,12 @@ def test_what_frames_show_costs_no_step(tmp_path):
     path.write_text(SCENE + "measure: {most: {max_abs: joint.servo.drive_effort}, far: {max: joint.idle.q}}\n")
     sets = ("solver.integrator=semi_implicit",)
     with simcli.Simulation(path, sets=sets, device="cpu") as sim:
-        core = sim._solver.stepper.core
+        core = sim._solver.core
         assert core.accumulators.within
-        assert not sim._solver.stepper.probes_late
+        assert not sim._solver.probes_late
         assert core.accumulators.has["drives at steps"]
     with simcli.Simulation(path, sets=(*sets, "measure={far: {max: joint.idle.q}}"), device="cpu") as sim:
-        core = sim._solver.stepper.core
+        core = sim._solver.core
         assert core.accumulators.within
         assert core.further == ()
 

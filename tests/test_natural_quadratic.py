@@ -270,7 +270,7 @@ plan = RunPlan(job.schedule.dt, 10, 2, frozenset(("joints",)))
 solver = SOLVERS["natural"](job.model, job.spec.solver, plan, start_device("cpu", "float32", 1))
 solver.initial()
 solver.advance(2)
-steps = getattr(solver, "stepper", solver).core.steps
+steps = solver.core.steps
 print(steps.worst.read().max() / steps.tight)
 """
 

@@ -172,11 +172,6 @@ def case(request, tmp_path):
     return maker(CASES[request.param], tmp_path)
 
 
-def inner(solver):
-    """The solver of a tree, or of free bodies, within."""
-    return getattr(solver, "stepper", solver)
-
-
 def columns_of(solver, n_frames):
     """All columns of a run."""
     blocks = [solver.initial()]
@@ -227,7 +222,7 @@ def test_worlds_that_are_done_keep_their_bytes(case):
     solver, _ = case()
     solver.initial()
     solver.advance(2)
-    core, arena, program = inner(solver).core, inner(solver).arena, inner(solver).core.program
+    core, arena, program = solver.core, solver.arena, solver.core.program
     start = arena.read()
     lanes = len(start)
     done = np.arange(lanes) % 2 == 1
@@ -255,7 +250,7 @@ def test_worlds_that_are_done_keep_their_bytes(case):
 def test_what_whole_blocks_repeat_is_decided_by_numbers_of_blocks(name, tmp_path):
     """A condition of blocks that looks at worlds lets one of them go on because another one does."""
     solver = maker(CASES[name], tmp_path)()[0]
-    program = inner(solver).core.program
+    program = solver.core.program
     for k in program.of_blocks - {NOBODY}:
         source = inspect.getsource(program.stages[k].function)
         assert re.findall(r"(\w+)\.load\(", source) == ["now"] * source.count(".load("), source
@@ -362,7 +357,7 @@ def test_a_register_is_set_where_it_may_have_another_value():
 @pytest.mark.parametrize("name", CASES)
 def test_registers_that_begin_at_zero_are_set_by_lists_alone(name, tmp_path):
     solver = maker(CASES[name], tmp_path)()[0]
-    program = inner(solver).core.program
+    program = solver.core.program
     for stage in program.stages:
         for zero in program.registers.zeros:
             assert f'now.store(w, "{zero}"' not in inspect.getsource(stage.function)

@@ -191,7 +191,7 @@ def test_what_only_measures_need_does_not_leave_the_device(every, monkeypatch):
     kind = WORLD_SOLVERS[solver]
     monkeypatch.setitem(WORLD_SOLVERS, solver, lambda *args: made.append(kind(*args)) or made[0])
     pipeline.execute(job)
-    widths = getattr(made[0], "stepper", made[0]).buffers.widths()
+    widths = made[0].buffers.widths()
     assert widths["body_q"] == 14
     assert [widths[name] for name in ("joint_q", "joint_qdd", "joint_effort", "joint_wrench", "energy")] == [0] * 5
 

@@ -125,7 +125,7 @@ def test_targets_of_drives_by_joint_are_those_of_the_scene(folder, tmp_path):
 
 def test_steps_work_out_nothing_that_only_frames_show(folder):
     with opened(folder / "arm.yaml", worlds=5) as sim:
-        slot = sim._solver.stepper.core.rows.energy
+        slot = sim._solver.core.rows.energy
         sim.step(3)
         before = slot.read()
         sim.step(30)

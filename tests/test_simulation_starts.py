@@ -780,7 +780,7 @@ def rooms(job, path):
     parameters = Parameters(job, (path,), ())
     model, other = parameters.laid_out(with_controls(job.model, ()))
     solver = solver_of(replace(job, model=model, phases=(Phase(MANY_STEPS, other, ()),)), live_device(), by_age=True)
-    takes = lambda found: solver.stepper.takes(solver.formed(found))  # noqa: E731
+    takes = lambda found: solver.takes(solver.formed(found))  # noqa: E731
     return parameters.values[path], lambda values: parameters.model_with({path: values}, model, takes)
 
 

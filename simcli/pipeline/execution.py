@@ -116,7 +116,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     with recorder:
         step_all(job, solver, first, recorder, keeper, watch, outcome, account)
         if _is_watched(job):
-            account.go_on(solver.stepper.energies())
+            account.go_on(solver.energies())
         measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
         recorder.close(outcome.status, measured)
     keeper.write(recorder.n_committed)

@@ -178,7 +178,7 @@ class OpenWorlds:
         self._solver = solver_of(self._controlled, self.device, by_age=True)
         self._stepwise = Stepwise(self._solver, SignalsWait, own_phases=bool(job.phases))
         self._tables = self._stepwise.save() if job.phases and self._stepwise.own is None else None
-        self._controls = Controls(self._controlled, driven, self._solver.stepper, bool(job.phases))
+        self._controls = Controls(self._controlled, driven, self._solver, bool(job.phases))
         self._places = Places(job)
         self.events: list[Event] = []
         self.failures: list[Failure] = []
@@ -303,14 +303,14 @@ class OpenWorlds:
 
     def _facts(self) -> dict[str, object]:
         names = {"vary": self._parameters.paths, "controls": self._controls.joints}
-        return facts_of_job(self._job, self._solver.stepper.device, names)
+        return facts_of_job(self._job, self._solver.device, names)
 
     def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot of a file with the model of its parameters."""
         if not self._parameters.paths:
             return snapshot
         model = self._parameters.model_with(snapshot.parameters, self._model_now(), self._stepwise.takes)
-        present = self._solver.stepper.stated(self._solver.formed(model))
+        present = self._solver.stated(self._solver.formed(model))
         return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 
     def _held(self) -> list[Event]:

@@ -117,7 +117,7 @@ class OpenRecording:
             return
         self._closed = True
         if self._n_told > _MOST_TOLD:
-            step = self._solver.stepper.n_steps
+            step = self._solver.n_steps
             text = f"controls have changed {self._n_told} times; only the first {_MOST_TOLD} changes are recorded"
             self._pending.append(Event(step, step * self._job.schedule.dt, -1, TOLD, 0, -1, -1, float(self._n_told), text))
         if self._pending and self._none is not None:

@@ -139,7 +139,7 @@ class Simulation(OpenWorlds):
         if name.startswith(("signal.", "$")) and not self._places.knows(name):
             return self._controls.values[:, self._controls.find(name)]
         if flag_given("dlpack", dlpack) and self.device.is_gpu:
-            return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
+            return view_of(self._solver, stepwise.show_on_device(), *self._places.find(name))
         return self._places.take(stepwise.columns(self._places.find(name)[0]), name)
 
     def set(self, name: str | Mapping[str, object], values: object = None, worlds: object = None) -> None:

@@ -130,7 +130,7 @@ class Drop:
         blocks, weights = [self.solver.initial()], []
         for _ in range(n):
             blocks.append(self.solver.advance(1))
-            weights.append(self.solver.stepper.core.step.weight.read()[0, : self.model.n_bodies, 0] > 0.0)
+            weights.append(self.solver.core.step.weight.read()[0, : self.model.n_bodies, 0] > 0.0)
         self.by_bdf2 = np.array(weights)
         columns = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
         self.columns = {name: np.concatenate(parts) for name, parts in columns.items()}

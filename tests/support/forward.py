@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model import build_worlds
 from simcli.model.phases import build_phases
 from simcli.pipeline import read_scene
-from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers import SOLVERS, RunPlan, Stepper
 from simcli.solvers.base.integrators import H
 from simcli.solvers.run.world_events import CrossingEvents
 from simcli.spec import resolve
@@ -51,7 +51,7 @@ class Runner:
 
     def begin(self, model, options, device, channels):
         solver = SOLVERS[options.type](model, options, RunPlan(1.0, 1, 1, channels), device)
-        self.solver, self.channels = getattr(solver, "stepper", solver), channels
+        self.solver, self.channels = solver, channels
         self.model = self.solver.model
 
     def __call__(self, dt: float, steps_per_frame: int, n_frames: int) -> dict[str, np.ndarray]:
@@ -64,7 +64,7 @@ class Runner:
         core.clear()
         solver.n_steps, solver.status = 0, np.zeros(self.model.n_worlds, int)
         solver.crossings = CrossingEvents(self.model)
-        blocks = [solver.initial(), solver.advance(n_frames)]
+        blocks = [Stepper.initial(solver), Stepper.advance(solver, n_frames)]  # in the form of the steps
         self.contacts, self.events = blocks[1].contacts, [event for block in blocks for event in block.events]
         return columns_of(blocks)
 

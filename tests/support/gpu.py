@@ -35,7 +35,7 @@ def started(name, precision):
 def columns_of(solver):
     """All columns of a run."""
     blocks = [solver.initial()]
-    n_frames = getattr(solver, "stepper", solver).plan.n_frames
+    n_frames = solver.plan.n_frames
     while sum(len(block.step) for block in blocks) <= n_frames:
         blocks.append(solver.advance(n_frames + 1 - sum(len(block.step) for block in blocks)))
     return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}

@@ -25,7 +25,7 @@ class HostCopy:
     """Numbers of all worlds that a CPU copies at the end of each call, while their block is in the cache; a GPU is read.
 
     Args:
-        solver: that has not begun.
+        stepper: that has not begun.
 
     Attributes:
         shows_joints: whether that is all that frames hold of coordinates and velocities of joints.
@@ -33,10 +33,9 @@ class HostCopy:
         given: what the kernel of a run takes.
     """
 
-    def __init__(self, solver):
-        self._stepper = stepper = solver.stepper
-        core, model, is_tree = stepper.core, stepper.model, solver is stepper  # others have other coordinates
-        self.shows_joints = not stepper.device.is_gpu and is_tree and core.leaving["joints"] and not core.projects
+    def __init__(self, stepper):
+        self._stepper, core, model = stepper, stepper.core, stepper.model
+        self.shows_joints = not (stepper.device.is_gpu or stepper.has_form) and core.leaving["joints"] and not core.projects
         rows = {"health": core.health.rows}
         rows |= {"summary": core.contacts.summary.rows} if core.summarises else {}
         if self.shows_joints:

@@ -6,7 +6,7 @@ are rows. What closes a loop makes no difference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from simcli.model.forms.natural_coordinates import natural_q
 from simcli.model.forms.natural_form import natural_form
 from simcli.model.joints.state import State
 from simcli.model.phases import representatives
-from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.snapshot import FrameBlock
 from simcli.model.tables.model import Model
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.run.core import TREE
@@ -67,18 +67,15 @@ class FormedPhase:
         return self.form(combined(self.phase.model), self.start)
 
 
-class SingleBodySolver:
-    """Steps all worlds of a model in another form; else as `Stepper`.
+class SingleBodySolver(Stepper):
+    """Steps all worlds of a model in another form; what it shows is in that of the scene.
 
     Args:
         form: makes it from a model and where everything is.
         model, options, plan, device, phases, engine: as of `Stepper`.
-
-    Attributes:
-        status: (W,), Status of each world.
-        row_label: names of the constraint rows.
-        compile_seconds: [s], wall time of the call that compiled.
     """
+
+    has_form = True
 
     def __init__(
         self,
@@ -90,46 +87,20 @@ class SingleBodySolver:
         phases: "Sequence[Phase]" = (),
         engine: Engine = TREE,
     ):
-        self.model, self.form, whole = model, form, combined(model)
+        self.form, whole = form, combined(model)
         start = State.of(whole)
-        standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]
+        standing = [form(combined(phase.model), start) for phase in representatives(model, phases)]
         later = [FormedPhase(phase, form, start) for phase in phases]
-        self.stepper = Stepper(form(whole, start), options, plan, device, later, engine, standing)
-        self.row_label = self.stepper.row_label
-
-    @property
-    def status(self) -> np.ndarray:
-        """(W,), Status of each world."""
-        return self.stepper.status
-
-    @property
-    def compile_seconds(self) -> float | None:
-        """[s], wall time of the call that compiled."""
-        return self.stepper.compile_seconds
-
-    def suggest_frames(self) -> int:
-        """Frames per `advance` call that keep a call short."""
-        return self.stepper.suggest_frames()
+        super().__init__(form(whole, start), options, plan, device, later, engine, standing)
+        self.scene_model = model
 
     def initial(self) -> FrameBlock:
-        """Frame 0."""
-        return self.shown(self.stepper.initial())
+        """As of `Stepper`."""
+        return self.shown(super().initial())
 
     def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
-        """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `Stepper`."""
-        return self.shown(self.stepper.advance(n_frames, places))
-
-    def measured(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values and times of all rows of measures, as of `Stepper`."""
-        return self.stepper.measured()
-
-    def state_arrays(self) -> dict[str, np.ndarray]:
-        """All that the frames to come depend on, besides the model and the number of steps."""
-        return self.stepper.state_arrays()
-
-    def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
-        """Go on from `state_arrays` of another run, which had made n_steps steps."""
-        self.stepper.restore(arrays, n_steps)
+        """As of `Stepper`."""
+        return self.shown(super().advance(n_frames, places))
 
     def formed(self, model: Model) -> Model:
         """A model of the scene in the form of the steps, at its own initial state."""
@@ -140,18 +111,14 @@ class SingleBodySolver:
         """A block without the columns of added joints, and with the natural coordinates that the scene chooses."""
         for name, count in _COORDINATES.items():
             if name in block.columns:
-                block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.model, count)])
-        if self.model.naturals is not None and "frames/body_q" in block.columns:
-            block.columns["frames/natural_q"] = natural_q(self.model, block.columns["frames/body_q"])
+                block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.scene_model, count)])
+        if self.scene_model.naturals is not None and "frames/body_q" in block.columns:
+            block.columns["frames/natural_q"] = natural_q(self.scene_model, block.columns["frames/body_q"])
         block.events[:] = [self.named(event) for event in block.events]
         return block
 
-    def named(self, event: Event) -> Event:
-        """An event that names a joint of the scene, or none."""
-        return event if event.joint < self.model.n_joints else replace(event, joint=-1)
 
-
-def generalized_solver(model: Model, *args, **named) -> Stepper | SingleBodySolver:
+def generalized_solver(model: Model, *args, **named) -> Stepper:
     """A solver in joint coordinates; combinations are coordinates of their own, which frames do not show.
 
     Args:

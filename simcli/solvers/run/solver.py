@@ -50,7 +50,7 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 
 
 class Stepper:
-    """Steps all worlds of a model.
+    """Steps all worlds of a model, in the form of the scene if `has_form` is False.
 
     Args:
         model: host tables, of a mechanism that has begun (model/closure).
@@ -62,7 +62,7 @@ class Stepper:
         standing: models that stand for those of the phases in all that the layout depends on; found if left out.
 
     Attributes:
-        present: model of the phase that runs.
+        scene_model: in the form of the scene.  present: of the phase that runs, in that of the steps.
         placeholders: columns of joints by path: which of their numbers stand for nothing.
         buffers: what a call of the kernel fills.
         nothing: of real and of whole numbers, for kernels that are given nothing.
@@ -71,6 +71,8 @@ class Stepper:
         row_label: names of the constraint rows.
         compile_seconds: [s], wall time of the call that compiled.
     """
+
+    has_form = False
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class Stepper:
         engine: Engine = TREE,
         standing: Sequence[Model] | None = None,
     ):
-        self.engine, self.plan, self.options = engine, plan, options
+        self.engine, self.plan, self.options, self.scene_model = engine, plan, options, model
         self.phases = list(phases)
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
@@ -90,8 +92,7 @@ class Stepper:
             (model, *standing), springs_are_rows(model, options), drags_are_rows(model.drags, options)
         )
         self.model = self.present = model = self.models[0]
-        large = is_large(self.models, options)
-        self.device = device.for_worlds(1 if large else model.n_worlds)
+        self.device = device.for_worlds(1 if is_large(self.models, options) else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
@@ -109,14 +110,13 @@ class Stepper:
         self.crossings = CrossingEvents(model)
         self.compile_seconds = self.frame_seconds = None
 
-    @property
-    def stepper(self) -> "Stepper":
-        """What steps: itself."""
-        return self
-
     def shown(self, block: FrameBlock) -> FrameBlock:
         """A block as files hold it: as it is."""
         return block
+
+    def named(self, event: Event) -> Event:
+        """An event that names a joint of the scene, or none."""
+        return event if event.joint < self.scene_model.n_joints else replace(event, joint=-1)
 
     def formed(self, model: Model) -> Model:
         """A model of the scene as steps take it, at its own initial state: as it is."""

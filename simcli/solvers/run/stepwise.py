@@ -51,7 +51,7 @@ class Stepwise:
     """
 
     def __init__(self, solver, guard: Callable = nullcontext, own_phases: bool = False):
-        self.solver, self.stepper, self._guard = solver, solver.stepper, guard
+        self.stepper, self._guard = solver, guard
         self._host_copy = HostCopy(solver)
         self._calls = ReadyCalls(self.stepper)
         self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper, self._calls), ([], {}), None
@@ -70,7 +70,7 @@ class Stepwise:
 
     def initial(self) -> FrameBlock:
         """Frame 0; worlds that cannot begin end here."""
-        self._block = self.solver.initial()
+        self._block = self.stepper.initial()
         status = self.stepper.status
         self._at_start = list(self._block.events), {int(world): int(status[world]) for world in np.flatnonzero(status)}
         return self._block
@@ -106,20 +106,17 @@ class Stepwise:
             n_frames = min(n_frames, recording.frames_wanted)
             block = s.run(n_frames, steps, recording.places(n_frames))
             block.events[:0] = events
-            block = self.solver.shown(block)
+            block = self.stepper.shown(block)
             recording.put(block)
             self._forget()
             self._block, events = last_of(block), block.events
         else:
-            events = [self._named(event) for event in (*events, *self._go(n_frames, steps))]
+            events = [self.stepper.named(event) for event in (*events, *self._go(n_frames, steps))]
         return n_frames * steps, events
 
     def _forget(self, is_told: bool = False) -> None:
         """Forget frames of where the worlds stood, and, but where the device has told of what has changed, what it told."""
         self._block, self._joints, self._host_copy.is_whole = None, None, is_told
-
-    def _named(self, event: Event) -> Event:
-        return event if event.joint < self.solver.model.n_joints else replace(event, joint=-1)
 
     def _frames(self, most: int) -> int:
         """Frames of a call that stays short."""
@@ -137,7 +134,7 @@ class Stepwise:
         self._forget()
         if s.probes_late:
             block = s.run(n_frames, steps)
-            self._block = self.solver.shown(last_of(block))
+            self._block = self.stepper.shown(last_of(block))
             events = block.events
         else:
             before = s.n_steps
@@ -185,7 +182,7 @@ class Stepwise:
             arrays = [buffer for buffer, _ in buffers.values()]
             self._launch(1, 1, s.n_steps - 1, arrays, False, True)
             block = s.block_of(s.buffers.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
-            self._block = self.solver.shown(block)
+            self._block = self.stepper.shown(block)
         return self._block
 
     def show_on_device(self) -> dict:
@@ -207,7 +204,7 @@ class Stepwise:
         Args:
             worlds: (W,) bool.
         """
-        s, model = self.stepper, self.solver.model
+        s, model = self.stepper, self.stepper.scene_model
         if self._block is not None or (self._host_copy.shows_joints and self._host_copy.is_whole):
             return tuple(self.columns(path)[path][0, worlds] for path in PATHS_OF_JOINTS)
         blocks = self._beginnings.chosen(worlds)
@@ -234,17 +231,17 @@ class Stepwise:
         self.began[worlds] = s.n_steps
         self._beginnings.set_ages(worlds, self.began, self.episode)
         s.crossings.told[worlds] = 0
-        with self._beginnings.put(worlds, model and self.solver.formed(model)) as (blocks, starts):
+        with self._beginnings.put(worlds, model and self.stepper.formed(model)) as (blocks, starts):
             self._launch(1, 0, s.n_steps, self._nothing, True, True, blocks, starts)
         events, ended = self._known_start_failures(chosen) if model is None else start_failures(s, model, worlds)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
         self._forget(self._host_copy.is_whole)
         if worlds.all() and model is not None:
-            events += s.engine.notes(self.solver.formed(model), s.options, s.plan)
+            events += s.engine.notes(self.stepper.formed(model), s.options, s.plan)
         when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}
         return [
-            replace(self._named(event), **when)
+            replace(self.stepper.named(event), **when)
             for event in events
             if (worlds[event.world] if event.world >= 0 else len(chosen) == len(worlds))
         ]
@@ -273,7 +270,7 @@ class Stepwise:
 
     def takes(self, model: Model) -> bool:
         """Whether there is room for the tables of a model of the scene."""
-        return self.stepper.takes(self.solver.formed(model))
+        return self.stepper.takes(self.stepper.formed(model))
 
     def take_tables(self, model: Model, text: str) -> list[Event]:
         """Let the numbers of a model hold from here on, as an event of the scene would.
@@ -283,13 +280,13 @@ class Stepwise:
             text: what was set.
         """
         s = self.stepper
-        s.phases.insert(0, Phase(s.n_steps, self.solver.formed(model), (text,)))
+        s.phases.insert(0, Phase(s.n_steps, self.stepper.formed(model), (text,)))
         self._forget()
-        return [self._named(event) for event in s.switch()]
+        return [self.stepper.named(event) for event in s.switch()]
 
     def columns_of_device(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
         """As `columns_with`, of a model of the scene."""
-        return columns_with(self.stepper, self.solver.formed(model))
+        return columns_with(self.stepper, self.stepper.formed(model))
 
     def write_columns(self, rows: np.ndarray, values: np.ndarray, worlds: np.ndarray, text: str) -> list[Event]:
         """Let other numbers hold in some worlds, as an event of the scene would.
