@@ -87,11 +87,9 @@ class SceneError(SimcliError):
     """
 
     exit_code = Exit.SCENE
-    document: Any = None
-    spec = None
 
-    def __init__(self, faults: list[Fault]):
-        self.faults = list(faults)
+    def __init__(self, faults: list[Fault], document: Any = None, spec: Any = None):
+        self.faults, self.document, self.spec = list(faults), document, spec
         lines = [f"{fault.where or ''}: {fault.code}: {fault.message}" for fault in self.faults]
         super().__init__("\n".join(lines))
 

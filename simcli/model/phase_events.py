@@ -78,9 +78,7 @@ def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model],
         except _RefusedError as refusal:
             faults.append(Fault("SC316", f"an event by condition cannot set `{path}`: {refusal}", where, _HINT))
     if faults:
-        error = SceneError(faults)
-        error.document = document
-        raise error
+        raise SceneError(faults, document)
     return [replace(model, inputs=_joined(model.inputs, found)) for model in models]
 
 
@@ -164,9 +162,8 @@ def refuse_jump(document: Document, index: int, t: float, before: Model, after: 
     """
     text = jump_between(t, before, after)
     if text:
-        error = SceneError([Fault("SC478", text, locate(document.expanded, ["events", index, "set"], on_key=True), HINT)])
-        error.document = document
-        raise error
+        where = locate(document.expanded, ["events", index, "set"], on_key=True)
+        raise SceneError([Fault("SC478", text, where, HINT)], document)
 
 
 def jump_between(t: float, before: Model, after: Model) -> str:

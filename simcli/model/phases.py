@@ -216,9 +216,7 @@ def _refuse_structure(document: Document, index: int, changes: dict[str, object]
         message = f"an event cannot set `{path}`: that changes {', '.join(f'`{name}`' for name in changed[:3])}"
         where = locate(document.expanded, ["events", index, "set", path], on_key=True)
         faults.append(Fault("SC316", message, where, "events set numbers and flags of what acts during the run"))
-    error = SceneError(faults)
-    error.document = document
-    raise error
+    raise SceneError(faults, document)
 
 
 def fixed_differences(first: Model, other: Model) -> list[str]:

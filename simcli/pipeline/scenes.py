@@ -109,6 +109,4 @@ def refuse_unread(document: "Document", spec: "SceneSpec") -> None:
     for text in unread_sets(document, spec):
         warnings.warn(text, SimcliWarning, stacklevel=2)
     if faults := unread_varied(document, spec):
-        error = SceneError(faults)
-        error.document = document
-        raise error
+        raise SceneError(faults, document)

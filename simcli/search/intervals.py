@@ -102,9 +102,8 @@ def said_of(option: str, texts: Sequence[str], number: int = 0) -> Iterator[None
     except SceneError as error:
         if error.document is not None:
             error.document.keep(option, "\n".join(texts))
-        told = SceneError([_said_of(fault, option, texts, number) for fault in error.faults])
-        told.document, told.spec = error.document, error.spec
-        raise told from None
+        told = [_said_of(fault, option, texts, number) for fault in error.faults]
+        raise SceneError(told, error.document, error.spec) from None
 
 
 def _said_of(fault: Fault, option: str, texts: Sequence[str], number: int) -> Fault:

@@ -50,9 +50,7 @@ def resolve(document: Document, values: Mapping[str, object] | None = None, type
     if spec is not None and values and not faults.errors:
         spec = updated_scene(document, document.cache["written"], dict(values), faults, check_entries, typed)
     if faults.errors or spec is None:
-        error = SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]))
-        error.document, error.spec = document, spec
-        raise error
+        raise SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]), document, spec)
     return spec
 
 
@@ -79,9 +77,7 @@ def resolve_world(document: Document, values: Mapping[str, object], world: int) 
             for fault in error.faults
             if fault.severity == "error"
         ]
-        found = SceneError(told)
-        found.document, found.spec = document, error.spec
-        raise found from None
+        raise SceneError(told, document, error.spec) from None
 
 
 def _in_table(document: Document, batch: BatchSpec, row: int, fault: Fault) -> Where | None:

@@ -64,9 +64,7 @@ def refuse_modes(model: Model, document: Document) -> None:
             message = f"the drive of the ball joint `{name}` outside the tree has no linearisation here"
             faults.append(Fault(_CODE, message, document.where(f"joints.{name}.drive"), "make it a joint of the tree"))
     if faults:
-        error = SceneError(faults)
-        error.document = document
-        raise error
+        raise SceneError(faults, document)
 
 
 def moving(model: Model) -> Array:

@@ -113,9 +113,7 @@ def read_sweep(document: Document) -> Sweep:
     if spec is not None:
         found = _structures(document, spec, faults)
     if faults.errors:
-        error = SceneError(in_order(faults.found))
-        error.document = document
-        raise error
+        raise SceneError(in_order(faults.found), document)
     return Sweep(document, spec, tuple(found))
 
 

@@ -82,9 +82,8 @@ def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Un
     for fault in (unread or {}).values():
         faults.setdefault(fault, list(sweep.structures))
     if faults:
-        refusal = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
-        refusal.document = document
-        raise refusal
+        found = [_named(fault, which, sweep.structures) for fault, which in faults.items()]
+        raise SceneError(in_order(found), document)
 
 
 def _understood(structure: Structure, sets: Sequence[Override | str]) -> Understood:
