@@ -38,8 +38,9 @@ from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.shape import rgb
 from simcli.view.motion import motion_of_model, motion_of_run, start_poses
 from simcli.view.page import quantised
-from simcli.view.page.content import Content, write_page
+from simcli.view.page.content import Content
 from simcli.view.page.curves import CurveGroup, Series, groups_of, values_of
+from simcli.view.page.html_page import write_page
 from simcli.view.page.live import Server
 from simcli.view.subject import subject_of_run, subject_of_scene
 
@@ -295,7 +296,7 @@ def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_p
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, monkeypatch):
-    from simcli.view.page import content as page
+    from simcli.view.page import html_page as page
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")

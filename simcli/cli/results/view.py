@@ -178,7 +178,7 @@ def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:
 def _write(content, view: dict, target: Path, n_frames: int) -> None:
     from simcli.cli.progress import fraction_shown
     from simcli.records.drafts import written
-    from simcli.view.page.content import write_page
+    from simcli.view.page.html_page import write_page
 
     with fraction_shown("writing") as show, written(target) as stream:
         write_page(content, view, stream, done=lambda frames: show(frames / max(n_frames, 1)))

@@ -1,20 +1,13 @@
-"""What a page holds, as JSON: chunks of frames, and the scene around them. The page reads it in page/source/data.js.
-
-One HTML file holds everything: this content, and the program that shows it.
-"""
+"""What a page holds, as JSON: chunks of frames, and the scene around them. The page reads it in page/source/data.js."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
-from importlib.resources import files
-from typing import TextIO
 
 import numpy as np
 
 from simcli import __version__
 from simcli.analysis.channels import energy_rounding
-from simcli.records.drafts import PAGE_TAG
 from simcli.view.drawing.items import Drawing, Item
 from simcli.view.motion import ASPECT, SEEN_STRETCH, Extent, camera_of, strain
 from simcli.view.page.curves import CurveGroup, values_of
@@ -28,7 +21,7 @@ from simcli.view.page.quantised import (
     unpack,
     unpack_stretch,
 )
-from simcli.view.subject import ViewSubject, dumped
+from simcli.view.subject import ViewSubject
 
 _Array = np.ndarray
 MAX_EVENTS = 400  # on the time line, the gravest first
@@ -339,40 +332,3 @@ def short(name: str) -> str:
 def finite(value: float) -> float | None:
     """A number, or None where JSON has none."""
     return value if np.isfinite(value) else None
-
-
-# Nothing is loaded from anywhere; a page of a run that goes on asks its own server for frames.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src {}"
-BUNDLE = "page/bundled/view.js"
-
-
-def bundle() -> str:
-    """The program of the page, one file made of page/source."""
-    return files("simcli.view").joinpath(BUNDLE).read_text(encoding="ascii")
-
-
-def write_page(
-    content: Content, view: dict, stream: TextIO, live: bool = False, done: Callable[[int], None] = lambda frames: None
-) -> None:
-    """Write a page.
-
-    Args:
-        content: of it; its frames are read now.
-        view: as of `Content.head`.
-        stream: receives the text.
-        live: whether the page asks for more frames.
-        done: called with the number of frames that are written.
-    """
-    title = escape(content.subject.spec.name or content.subject.path.stem)
-    policy = POLICY.format("'self'" if live else "'none'")
-    stream.write(
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{PAGE_TAG}\n<title>{title}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<link rel="icon" href="data:,">\n</head>\n<body>\n'
-    )
-    stream.write('<script type="application/json" id="scene">{"chunks":[')
-    for k, chunk in enumerate(content.chunks()):
-        stream.write("," * bool(k) + dumped(chunk))
-        done(content.n_frames)
-    stream.write(f"],{dumped(content.head(view, live))[1:]}</script>\n<script>{bundle()}</script>\n</body>\n</html>\n")

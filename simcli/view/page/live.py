@@ -22,8 +22,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.view.motion import Extent, camera_of
-from simcli.view.page.content import Content, write_page
+from simcli.view.page.content import Content
 from simcli.view.page.curves import groups_of
+from simcli.view.page.html_page import write_page
 from simcli.view.page.quantised import filled
 from simcli.view.subject import ViewSubject, dumped, subject_of_run
 
