@@ -9,7 +9,8 @@ from support.world_files import FAILED, grid, peaks, world_file
 
 from simcli.analysis.channels import energy_rounding, locate_channel, read_channels, without_rounding
 from simcli.analysis.export import plot
-from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.analysis.worlds.world_columns import WorldColumn
+from simcli.analysis.worlds.world_table import WorldTable
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory

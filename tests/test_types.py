@@ -16,7 +16,8 @@ import pytest
 from support.process import environment
 
 import simcli
-from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.analysis.worlds.world_columns import WorldColumn
+from simcli.analysis.worlds.world_table import WorldTable
 from simcli.cli.scenes.site_pages import RETURNED
 from simcli.job import Failure
 from simcli.kernels.device.dlpack import DeviceView

@@ -105,7 +105,8 @@ class Measured:
     def _table_before(self) -> "WorldTable":
         """The columns that a run will have, with zeros in them."""
         from simcli.analysis.worlds.measure_layouts import layouts_of
-        from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+        from simcli.analysis.worlds.world_columns import WorldColumn
+        from simcli.analysis.worlds.world_table import WorldTable
 
         job = self.batches.prepare_scene()
         found = [WorldColumn(one.path, np.zeros(1), one.unit) for one in self.intervals]

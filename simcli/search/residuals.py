@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.worlds.world_table import untrusted_worlds
+from simcli.analysis.worlds.world_columns import untrusted_worlds
 from simcli.errors import FileError, SceneError, UsageError
 from simcli.model.snapshot import Status
 from simcli.search.batches import Batches

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
+from simcli.analysis.worlds.world_columns import ERROR, STATUS_WORDS, WorldColumn
+from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import UNTRUSTED
 from simcli.records.reading.reader import Trajectory, open_trajectory

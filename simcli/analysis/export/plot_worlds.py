@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.analysis.export.plot import MAX_LEGEND, fitted_label, in_plot_order, legend_beside, new_figure
-from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.analysis.worlds.world_columns import WorldColumn
+from simcli.analysis.worlds.world_table import WorldTable
 from simcli.errors import UsageError
 
 _SIZE = (8.0, 4.8)  # [inch]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.worlds.world_table import WorldColumn, WorldTable, read_files
+from simcli.analysis.worlds.world_columns import WorldColumn
+from simcli.analysis.worlds.world_table import WorldTable, read_files
 from simcli.errors import UsageError
 from simcli.model.params import param_unit, world_table
 from simcli.spec import Document, SceneSpec, world_seeds

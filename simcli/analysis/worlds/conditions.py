@@ -24,7 +24,7 @@ from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_
 from simcli.spec.values.units import UnitError, describe, dimension_of, parse_unit, unit_fits
 
 if TYPE_CHECKING:
-    from simcli.analysis.worlds.world_table import WorldColumn
+    from simcli.analysis.worlds.world_columns import WorldColumn
 
 _KEPT = r"\{[^{}]*\}|'[^']*'|\"[^\"]*\""  # names in braces, words in quotes
 _NO_UNIT = "|".join((*keyword.kwlist, *CONSTANTS))

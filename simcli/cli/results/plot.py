@@ -167,7 +167,7 @@ def _common_channels(runs: "list[Trajectory]") -> list[str]:
 
 def _names(table: "WorldTable") -> tuple[dict[int, str], str]:
     """Worlds with the values of their parameters, as a legend shows them, and what these are."""
-    from simcli.analysis.worlds.world_table import IN_BATCH
+    from simcli.analysis.worlds.world_columns import IN_BATCH
 
     varied = table.varied if len(table.varied) <= MAX_NAMED else []
     worlds, in_batch = table.columns["world"].values.tolist(), table.columns.get(IN_BATCH)

@@ -34,7 +34,7 @@ RETURNED = {
     "Snapshot": "simcli.simulation.recording",
     "DeviceView": "simcli.kernels.device.dlpack",
     "WorldTable": "simcli.analysis.worlds.world_table",
-    "WorldColumn": "simcli.analysis.worlds.world_table",
+    "WorldColumn": "simcli.analysis.worlds.world_columns",
     "SweepProgress": "simcli.sweeps.sweep_options",
     "Model": "simcli.model.tables.model",
 }

@@ -8,11 +8,9 @@ sections 3.4 (coordinates), 3.5 (nodes), 3.9 (materials). Deviation: a material 
 opaque, since exporters of COLLADA do not agree on what 0 means.
 """
 
-import base64
 import io
 import json
 import re
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,11 +19,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from simcli.errors import FileError, first_few, install_hint
+from simcli.exchange.source.gltf_document import self_contained_document
 from simcli.exchange.source.mechanism import hex_colour
 from simcli.exchange.source.xml_reader import XmlElement, finite_numbers, read_xml
 from simcli.model.bodies.mesh import MeshError, check_numbers, weld
 from simcli.model.tables.model import Array
-from simcli.spec.base.text import MAX_BYTES
 
 COLOURED_SUFFIXES = (".dae", ".glb", ".gltf")
 _MOST_TRIANGLES = 2**21  # of all instances: what a binary STL of the largest size holds, and a half more
@@ -242,7 +240,6 @@ def _seen(opacity: float) -> float:
 
 # glTF.
 
-_GLB_MAGIC, _JSON_CHUNK, _BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 _MOST_NUMBERS = 2**24  # of an accessor: as many as bytes of the largest file can say
 _TRIANGLES, _STRIP = 4, 5  # modes of primitives
 _UNREAD = ("images", "textures", "samplers", "animations", "skins")
@@ -254,7 +251,7 @@ def _read_gltf(path: Path, notes: list[str]) -> Iterator[tuple[Array, MaterialLo
         import trimesh
     except ImportError:
         raise MeshError(install_hint(f"a {path.suffix.lower()} mesh needs trimesh", "meshes")) from None
-    header = _self_contained(path)
+    header = self_contained_document(path)
     _check_header(header)
     notes.append("turned so that z is up: glTF has y up")
     modes = {one.get("mode", _TRIANGLES) for mesh in header.get("meshes", []) for one in mesh["primitives"]}
@@ -280,54 +277,6 @@ def _instances(scene, looks: list[MaterialLook], outer: Array) -> Corners:
             found.append((len(looks) - 1 if number is None else int(number), mesh, outer @ matrix))
     for number, mesh, matrix in sorted(found, key=lambda one: one[0]):
         yield _placed(mesh.vertices, mesh.faces, matrix), looks[number]
-
-
-def _self_contained(path: Path) -> dict:
-    """The JSON document of a file, with its buffers in it."""
-    data, binary = path.read_bytes(), None
-    if path.suffix.lower() == ".glb":
-        data, binary = _glb_chunks(data)
-    header = json.loads(data)
-    if not isinstance(header, dict) or str(header.get("asset", {}).get("version", "")).partition(".")[0] != "2":
-        raise MeshError("the mesh is no glTF of version 2")
-    total = 0
-    for k, buffer in enumerate(header.get("buffers", [])):
-        uri = buffer.get("uri")
-        if uri is None and k == 0 and binary is not None:
-            held = binary
-        elif isinstance(uri, str) and not uri.startswith("data:"):
-            held = _beside(path, unquote(uri))
-        else:
-            continue
-        total += len(held)
-        if total > MAX_BYTES:
-            raise MeshError("the mesh has buffers of more than 64 MiB")
-        buffer["uri"] = "data:application/octet-stream;base64," + base64.b64encode(held).decode()
-    return header
-
-
-def _glb_chunks(data: bytes) -> tuple[bytes, bytes | None]:
-    """The JSON document of a GLB file, and its buffer."""
-    magic, version, length = struct.unpack_from("<III", data)
-    if magic != _GLB_MAGIC or version != 2 or length > len(data):
-        raise MeshError("the mesh is damaged: no whole GLB file of version 2")
-    found: dict[int, bytes] = {}
-    at = 12
-    while at + 8 <= length:
-        size, kind = struct.unpack_from("<II", data, at)
-        found.setdefault(kind, data[at + 8 : at + 8 + size])
-        at += 8 + size
-    return found[_JSON_CHUNK], found.get(_BIN_CHUNK)
-
-
-def _beside(path: Path, name: str) -> bytes:
-    """A buffer of its own file, which lies in the folder of the mesh or below it."""
-    place = (path.parent / name).resolve()
-    if not place.is_relative_to(path.parent.resolve()) or not place.is_file():
-        raise MeshError(f"its buffer `{name[:60]}` does not lie beside the mesh")
-    if place.stat().st_size > MAX_BYTES:
-        raise MeshError(f"its buffer `{name[:60]}` has more than 64 MiB")
-    return place.read_bytes()
 
 
 def _check_header(header: dict) -> None:
