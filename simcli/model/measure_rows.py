@@ -28,11 +28,7 @@ def measures_of(
     """
     rows = _Rows(model, dt)
     if stop is not None:
-        bounds = {
-            "above": math.inf if stop.above is None else stop.above,
-            "below": -math.inf if stop.below is None else stop.below,
-        }
-        rows.add(str(stop.channel), Reduction["STOP"], **bounds, norm=stop.norm, component=stop.watched)
+        rows.add(str(stop.channel), Reduction["STOP"], **_bounds_of(stop), norm=stop.norm, component=stop.watched)
     stops, slices = rows.n, []
     for spec in specs.values():
         first = rows.n
@@ -207,9 +203,9 @@ def _body_of(spec: MeasureSpec, bodies: Bodies, joints: Joints) -> int:
     return bodies.name.index(subject if group == "body" else subject.rpartition("/")[0])
 
 
-def _bounds_of(spec: MeasureSpec) -> dict[str, float]:
+def _bounds_of(spec: MeasureSpec | StopSpec) -> dict[str, float]:
     """Bounds beyond which something happens."""
-    if spec.within:
+    if isinstance(spec, MeasureSpec) and spec.within:
         return {"below": spec.within[0], "above": spec.within[1]}
     above = math.inf if spec.above is None else spec.above
     return {"below": -math.inf if spec.below is None else spec.below, "above": above}

@@ -1,8 +1,4 @@
-"""Joints of SDF: types, axes in the frames that they are expressed in, limits, losses, springs, gears, closed loops.
-
-A joint to a link that another one holds closes a loop. Of the joints to one link the first in the file holds it. A joint
-whose parent hangs on its own child is turned around, because that child is the root of the tree.
-"""
+"""Joints of SDF: types, axes in the frames that they are expressed in, limits, losses, springs, gears."""
 
 import math
 

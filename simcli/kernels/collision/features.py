@@ -8,6 +8,7 @@ from simcli.kernels.device.lanes import farthest_along, one, sign, unit_or, vect
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Vec3
 
+FACES = 2048  # numbers of pairs of faces; further ones share them
 RIM_CORNERS = 8  # of the polygon that stands for a disc
 EIGHTH = sqrt(0.5)  # sine and cosine of an eighth of a turn
 _AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))  # corners of a square, in turn
@@ -160,9 +161,6 @@ def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon:
     for k in range(count):
         put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
     return count, best - first, c.face_normal.load(w, best) * 1.0
-
-
-FACES = 2048  # numbers of pairs of faces; further ones share them
 
 
 def further_face(faces, k):
