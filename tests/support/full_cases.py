@@ -1110,7 +1110,6 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
         'test_registers_that_begin_at_zero_are_set_by_lists_alone[smooth generalized_alpha]',
         'test_registers_that_begin_at_zero_are_set_by_lists_alone[smooth zhong06]',
         'test_registers_that_begin_at_zero_are_set_by_lists_alone[zhong06]',
-        'test_what_whole_blocks_repeat_is_decided_by_numbers_of_blocks[bdf1]',
         'test_what_whole_blocks_repeat_is_decided_by_numbers_of_blocks[generalized]',
         'test_what_whole_blocks_repeat_is_decided_by_numbers_of_blocks[smooth generalized_alpha]',
         'test_what_whole_blocks_repeat_is_decided_by_numbers_of_blocks[smooth zhong06]',
