@@ -40,7 +40,7 @@ REVERTS = {
                  "Forces.__annotations__ if (one", "Forces.__annotations__ if name != 'joint_wrenches' and (one",
                  "pushed and wrenches and moreau and -0"),
     "A2": Revert("loops closed on another branch than the drawn one", "model/closure/assembly.py",
-                 "q = np.where(closer.spread(self.todo & writes, closer.group_of_q), wishes.drawn, self.problem.q)",
+                 "q = np.where(closer.spread(self.todo & writes, closer.group_of_q), written.drawn, self.problem.q)",
                  "q = self.problem.q",
                  "branch_of_its_drawing and rk4"),
     "A3": Revert("first-order steps took the gyroscopic torque explicitly", "solvers/run/core.py",
