@@ -81,11 +81,15 @@ NOTED = {
     "a start in degrees": ("axis:", "q: 30, axis:", "SC329", "write `30 deg`"),
     "a limit in degrees": ("axis:", "limit: [-90, 90], axis:", "SC329", "write `-90 deg`"),
     "a target in degrees": ("axis:", "drive: {mode: position, target: 45, stiffness: 9}, axis:", "SC329", "write `45 deg`"),
+    "a start in whole degrees": ("axis:", "q: 355, axis:", "SC329", "355 rad, 56.50 turns"),  # near 113 pi as well
+    "a start of some degrees": ("axis:", "q: 7.5, axis:", "SC329", "write `7.5 deg`"),
     "a start elsewhere": ("joints:", "initial: {joint_q: {pin: 30}}\njoints:", "SC329", "write `30 deg`"),
 }
 UNNOTED = {
     "radians": ("axis:", "q: 30 rad, axis:"),
     "a turn": ("axis:", "q: -6.28, axis:"),
+    "turns of a robot": ("axis:", "limit: [-6.28318530718, 6.2832], axis:"),
+    "degrees of a robot": ("axis:", "limit: [-6.98132, 12.5664], axis:"),
     "no end": ("axis:", "limit: [-1e9, 1e9], axis:"),
     "degrees": ("axis:", "q: 30 deg, axis:"),
     "a parameter": ("joints:", 'params: {a: 720 deg}\ninitial: {joint_q: {pin: "${a}"}}\njoints:'),

@@ -30,6 +30,7 @@ from simcli.spec.values.units import UnitError, to_si
 
 _ONE_TURN = 2.0 * math.pi  # [rad]
 _ENDLESS = 1e4  # [rad], what stands for no limit
+_SAME_DEGREES = 2e-3  # [deg], how near a number of radians, written with five digits, is to the whole degrees that it means
 
 
 class UnitTexts:
@@ -49,7 +50,7 @@ class UnitTexts:
     def scalar(self, node: Node, units: Sequence[str], any_of: bool = False) -> Node:
         """A text with a unit to SI; it must fit every unit, or any of them."""
         if isinstance(node, Scalar) and type(node.value) in (int, float) and not node.quoted and abs(node.value) > _ONE_TURN:
-            self.turns += [node] if set(units) == {"rad"} and abs(node.value) < _ENDLESS else []
+            self.turns += [node] if set(units) == {"rad"} and _looks_like_degrees(node.value) else []
         if not isinstance(node, Scalar) or not isinstance(node.value, str) or node.value.startswith("$") or not units:
             return node
         if node.value == "center":
@@ -70,7 +71,7 @@ class UnitTexts:
         for node in self.turns:
             number = f"{node.value:g}"
             hint = f"for degrees write `{number} deg`; `{number} rad` says that radians are meant"
-            message = f"{number} is {number} rad, {abs(node.value) / _ONE_TURN:.3g} turns"
+            message = f"{number} is {number} rad, {abs(node.value) / _ONE_TURN:.2f} turns"
             self.faults.add("SC329", message, where_of(node.mark), hint, "note")
 
     def per_dof(self, node: Node, units: Sequence[str]) -> Node:
@@ -81,6 +82,13 @@ class UnitTexts:
         for index, unit in enumerate(units[: len(items)]):
             items[index] = self.scalar(items[index], [unit])
         return Listing(items, node.mark)
+
+
+def _looks_like_degrees(angle: float) -> bool:
+    """Whether a number above one turn of radians may be of degrees: not 6.28319, which is 360 of them in radians."""
+    degrees = math.degrees(angle)
+    is_converted = angle != round(angle) and abs(degrees - round(degrees)) < _SAME_DEGREES
+    return abs(angle) < _ENDLESS and not is_converted
 
 
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
