@@ -314,10 +314,15 @@ NOT_THERE = [
 @pytest.mark.parametrize("words", NOT_THERE, ids=lambda words: words[0])
 def test_a_path_that_is_not_there_is_exit_2_for_every_command(words, tmp_path, monkeypatch, capsys):
     (tmp_path / "pendulum.yaml").write_text("simcli: 1")
+    (tmp_path / "pendulum.png").touch()
     (tmp_path / "folder").mkdir()
+    (tmp_path / "outputs").mkdir()
+    (tmp_path / "outputs" / "pendulum.h5").touch()
     monkeypatch.chdir(tmp_path)
     expected = {
         "pendulun.yaml": "error: pendulun.yaml: no such file; did you mean `pendulum.yaml`?\n",
+        "pendulum.yml": "error: pendulum.yml: no such file; did you mean `pendulum.yaml`?\n",
+        "pendulum.h5": "error: pendulum.h5: no such file; did you mean `outputs/pendulum.h5`?\n",
         "none/none.h5": "error: none/none.h5: no such file\n",
         "pendulum.yaml/x": "error: pendulum.yaml/x: no such file (Not a directory)\n",
         "folder": "error: folder: is a folder; name a file in it\n",

@@ -322,6 +322,19 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
     assert drawing.bodies == names
 
 
+def test_the_size_that_is_told_counts_each_mesh_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    net = "".join(f"v {k / 1000} {k % 100} 0\nf 1 2 {k + 3}\n" for k in range(100_000))
+    (tmp_path / "net.obj").write_text(f"v 0 0 0\nv 1 0 0\n{net}")
+    look = "look: {shapes: {a: {type: mesh, file: net.obj}, b: {type: mesh, file: net.obj, pose: {xyz: [0, 0, 1]}}}}"
+    (tmp_path / "s.yaml").write_text(FALL.replace("[1, 1, 1]}", f"[1, 1, 1]}}, {look}"))
+    code, _, err = command(capsys, "s.yaml", "-o", "p.html")
+    assert code == Exit.OK
+    told, written = (1e6 * float(re.search(rf"{word}.*?([\d.]+) MB", err)[1]) for word in ("about", "wrote"))
+    assert 3.2e6 < told < 4.4e6  # 2.4 MB of numbers in base64 and the program
+    assert abs(told - written) < 0.05 * written
+
+
 def test_a_mesh_that_is_only_seen_is_found_beside_its_scene_and_never_needed(tmp_path, capsys, monkeypatch):
     """A file that was too large for the run is drawn where it is still there, else told; mechanics do without."""
     (tmp_path / "flap.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")

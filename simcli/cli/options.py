@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +18,7 @@ PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 _Path = TypeVar("_Path", bound=Path | None)
 
 STDOUT = Path("-")
+OUTPUTS = Path("outputs")  # of commands without -o
 OUTPUT_SUFFIXES = (".h5", ".hdf5")  # of a run
 PAGE_SUFFIXES = (".html", ".htm")
 
@@ -35,12 +36,25 @@ def existing(path: _Path) -> _Path:
             return path
         if path == STDOUT:
             raise UsageError("-: stdin is not read; write what you have to a file, and name that")
-        names = {entry.stem: entry.name for entry in path.parent.iterdir()}
-        near = get_close_matches(path.stem, names, n=1)
-        hint = f"; did you mean `{path.with_name(names[near[0]])}`?" if near else ""
+        near = _nearest_path(path)
+        hint = f"; did you mean `{near}`?" if near else ""
     except (OSError, ValueError) as error:  # a name too long, a folder that is none or may not be read, a null byte
         hint = "" if isinstance(error, FileNotFoundError) else f" ({getattr(error, 'strerror', None) or error})"
     raise UsageError(f"{path}: no such file{hint}")
+
+
+def _nearest_path(path: Path) -> Path | None:
+    """A file that may be meant: of this name where runs are written, or of a stem like it, with the nearest suffix."""
+    if len(path.parts) == 1 and (made := OUTPUTS / path).is_file():
+        return made
+    names = [entry.name for entry in path.parent.iterdir()]
+    near = get_close_matches(path.stem, {Path(name).stem for name in names}, n=1)
+    alike = [name for name in names if Path(name).stem in near]
+    return (
+        path.with_name(max(sorted(alike), key=lambda name: SequenceMatcher(None, name, path.name).ratio()))
+        if alike
+        else None
+    )
 
 
 def existing_file(path: _Path) -> _Path:

@@ -9,6 +9,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import (
+    OUTPUTS,
     Channels,
     FixInertia,
     JsonFlag,
@@ -106,7 +107,7 @@ def view(
             reading = import_overrides(file, package_path, fix_inertia)
             subject = subject_of_scene(file, [*reading, *sets], worlds, most or _MOST_WORLDS)
             groups, n_frames = [], 1
-            target = output or Path("outputs") / f"{subject.spec.name}.html"
+            target = output or OUTPUTS / f"{subject.spec.name}.html"
         claim_path(target, force, [file])
         content = Content(subject, slice(0, None, every or 1), groups)
         _say_size(target, content, n_frames, every)
@@ -124,7 +125,7 @@ def _say_written(target: Path, facts: dict) -> None:
     for note in facts["notes"]:
         console.note(note)
     size = console.size_text(facts["bytes"])
-    console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
+    console.say(f"wrote {target} ({size}, positions within {1e3 * facts['position_error_m']:.2g} mm)")
 
 
 def _columns_of(grid: str, overlay: bool) -> tuple[int, int]:
@@ -172,7 +173,7 @@ def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:
             f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
             f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all"
         )
-    console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
+    console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size + content.mesh_bytes())}")
 
 
 def _write(content, view: dict, target: Path, n_frames: int) -> None:

@@ -76,6 +76,13 @@ class Content:
             size += int(24 * part * run.contacts_until(run.n_frames)) + 4 * n_frames * worlds
         return 4 * size // 3
 
+    def mesh_bytes(self) -> int:
+        """[B], what the meshes of all drawings take, each once."""
+        meshes = _Meshes()
+        for drawing in {id(one): one for one in self.subject.drawings}.values():
+            _drawing(drawing, meshes)
+        return sum(len(text) for row in meshes.rows for text in row.values())
+
     def _is_stretched(self) -> bool:
         """Whether some of the frames, from first to last, show bodies that are stretched."""
         run = self.subject.run
@@ -201,7 +208,7 @@ class Content:
         found += [
             ("worlds", f"{len(subject.worlds)} of {total}"),
             ("solver", f"{subject.spec.solver.type}, dt {subject.spec.solver.dt:g} s"),
-            ("precision", f"places to {1e3 * self.error:.2g} mm"),
+            ("precision", f"positions within {1e3 * self.error:.2g} mm"),
             ("page", f"simcli {__version__}"),
         ]
         return found
