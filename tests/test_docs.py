@@ -198,7 +198,11 @@ def test_a_search_lists_pages_and_lines(command):
     assert text_of(page).splitlines()[int(number) - 1].strip() == text.strip()
     code, out, _ = command("docs", "signals", "--search", "not-a-knot", "--json")
     assert {line["topic"] for line in json.loads(out)["lines"]} == {"signals"}
-    code, out, err = command("docs", "--search", "no such words")
+    code, out, _ = command("docs", "start", "--search", "drawn spread grid")  # of one paragraph, in no line together
+    assert code == Exit.OK
+    assert all(re.search("drawn|spread|grid", line) for line in out.splitlines())
+    assert "spread over the worlds" in out
+    code, out, err = command("docs", "--search", "no such words and no others: zyx")
     assert (code, out, "no page contains" in err) == (Exit.USAGE, "", True)
 
 
@@ -594,6 +598,7 @@ def test_codes_names_keys_and_films_are_in_the_site(shown):
     assert "simcli.ArticulationView.get_dof_positions" in shown["api-articulationview"].ids  # of a class below it
     assert not [one for found in shown.values() for one in found.ids if one.endswith((".add_note", "._run", ".bit_length"))]
     assert ("a", "scene-joints.html") in shown["scene"].links
+    assert not [line for line in shown["index"].text.splitlines() if line.rstrip().endswith(":")]  # of what a page is about
     films = [link for tag, link in shown["gallery"].links if tag == "video" and link.endswith(".mp4")]
     assert len(films) == 12
     assert ("a", "results.html") in shown["start"].links  # "the page `results`"

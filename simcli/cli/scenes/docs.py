@@ -1,6 +1,7 @@
 """`simcli docs`: the manual. `simcli explain`: the page of a fault code. `simcli schema`: the JSON Schema of scenes."""
 
 import shutil
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +58,7 @@ def docs(
         str | None, typer.Argument(metavar="TOPIC", help="A page, or a key of scenes as joints.limit.", show_default=False)
     ] = None,
     search: Annotated[
-        str | None, typer.Option("--search", metavar="WORD", help="List the lines that contain it.", show_default=False)
+        str | None, typer.Option("--search", metavar="WORDS", help="List the lines that contain them.", show_default=False)
     ] = None,
     html: Annotated[
         Path | None,
@@ -111,17 +112,12 @@ def _show(text: str) -> None:
 
 
 def _search(word: str, pages: dict[str, str], as_json: bool) -> None:
-    """List the lines of pages that contain a word, in any case.
+    """List the lines of pages that contain a word or phrase, in any case; else those of paragraphs with all of its words.
 
     Raises:
         UsageError: none does.
     """
-    found = [
-        (name, number, line.strip())
-        for name, text in pages.items()
-        for number, line in enumerate(text.splitlines(), start=1)
-        if word.lower() in line.lower()
-    ]
+    found = _lines_with([word], pages) or _lines_with(word.split(), pages)
     if not found:
         raise UsageError(f"no page contains `{word}`: `simcli docs` lists the pages")
     if as_json:
@@ -132,6 +128,21 @@ def _search(word: str, pages: dict[str, str], as_json: bool) -> None:
         return
     for name, number, text in found:
         console.data(f"{name}:{number}: {text}")
+
+
+def _lines_with(words: list[str], pages: dict[str, str]) -> list[tuple[str, int, str]]:
+    """Lines with one of the words, of paragraphs that have them all: page, number, text."""
+    words, found = [word.lower() for word in words], []
+    for name, text in pages.items():
+        lines = text.splitlines()
+        for is_full, numbers in groupby(range(len(lines)), lambda k: bool(lines[k].strip())):  # noqa: B023
+            paragraph = [k for k in numbers if is_full]
+            whole = " ".join(lines[k] for k in paragraph).lower()
+            if all(word in whole for word in words):
+                found += [
+                    (name, k + 1, lines[k].strip()) for k in paragraph if any(one in lines[k].lower() for one in words)
+                ]
+    return found
 
 
 def _text_of(topic: str, pages: dict[str, str]) -> str:

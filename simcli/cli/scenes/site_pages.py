@@ -148,8 +148,8 @@ def _option(option: Any) -> Iterator[str]:
 
 def _codes() -> str:
     """Every fault code under a heading that is its anchor."""
-    intro = "What `simcli check` and the other commands find in scenes; `simcli explain SC204` shows one of these. Examples"
-    parts = ["# Fault codes", f"{intro} stand in this scene:", f"```yaml\n{base().strip()}\n```"]
+    intro = "What `simcli check` and the other commands find in scenes; `simcli explain SC204` shows one of these."
+    parts = ["# Fault codes", intro, "The examples change this scene:", f"```yaml\n{base().strip()}\n```"]
     for page in map(code_page, codes()):
         parts += [f"({page.code.lower()})=\n## {page.code}: {page.title}", " ".join(page.why.split())]
         if page.sets:
