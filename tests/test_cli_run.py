@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -295,7 +296,7 @@ def test_plot_and_export_of_a_run(scene, here, command):
 
 
 def test_info_of_a_run_names_command_and_parameters(scene, command, monkeypatch):
-    words = ["run", str(scene), "-o", "a.h5", "-q", "--vary", "bodies.rod.mass=1,2"]
+    words = ["run", str(scene), "-o", "a.h5", "-q", "--vary", "bodies.rod.mass=linspace(1, 2)", "--worlds", "2"]
     monkeypatch.setattr(sys, "argv", ["/somewhere/simcli", *words])
     assert command(*words).returncode == Exit.OK
     found = json.loads(command("info", "a.h5", "--json").stdout)
@@ -303,6 +304,8 @@ def test_info_of_a_run_names_command_and_parameters(scene, command, monkeypatch)
     assert found["params"] == ["bodies.rod.mass"]
     assert found["provenance"]["argv"] == ["simcli", *words]
     assert found["provenance"]["scene_files"] == ["swing.yaml"]
+    (line,) = (line for line in command("info", "a.h5").stdout.splitlines() if line.startswith("command"))
+    assert shlex.split(line)[1:] == ["simcli", *words]  # as one types it
 
 
 def test_doctor_runs_a_scene(command):

@@ -1,5 +1,7 @@
 """`simcli info`: what is in an output file. `simcli repair`: a file whose writer was killed, for every HDF5 program."""
 
+from shlex import join
+
 from simcli.cli import console
 from simcli.cli.options import FilePath, JsonFlag
 from simcli.errors import Exit
@@ -36,7 +38,7 @@ def _result_text(found: dict) -> str:
         ("fields", ", ".join(found["fields"])),
         ("bodies", _names(found["bodies"])),
         ("joints", _names(found["joints"])),
-        ("command", " ".join(found["argv"])),
+        ("command", join(found["argv"])),
         ("device", found["device"]),
         ("made", found["created_utc"]),
         ("versions", ", ".join(f"{name} {version}" for name, version in found["versions"].items())),
@@ -64,7 +66,7 @@ def _text(found: dict) -> str:
         ("contacts", found["contacts"] or ""),
         ("events", _events(found["events"])),
         ("scene", ", ".join(source["scene_files"])),
-        ("command", " ".join(source["argv"])),
+        ("command", join(source["argv"])),
         ("made of", _origin(source["origin"])),
         ("device", f"{source['device']}, {source['precision']}, seed {source['seed']}"),
         ("made", f"{source['created_utc']} in {console.duration_text(found['wall_s'])}"),
