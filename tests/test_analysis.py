@@ -118,6 +118,9 @@ def test_patterns_take_several(trajectory):
 def test_unknown_names_have_a_suggestion(trajectory):
     with pytest.raises(UsageError, match=r"did you mean `joint\.hinge0\.q`"):
         locate_channel(trajectory, "joint.hing0.q")
+    for word, meant in {"torque": "effort", "angle": "q", "velocity": "qd", "speed": "qd", "acceleration": "qdd"}.items():
+        with pytest.raises(UsageError, match=rf"did you mean `joint\.hinge1\.{meant}`"):
+            locate_channel(trajectory, f"joint.hinge1.{word}")
     for name in ("", "energy", "energy.", "joint", "joint.hinge0", "joint.hinge0.position", "frames.joint_q", "a.b.c"):
         with pytest.raises(UsageError):
             locate_channel(trajectory, name)

@@ -138,6 +138,17 @@ def test_steps_work_out_nothing_that_only_frames_show(folder):
         assert np.array_equal(held, kept)  # a view of a frame of its own
 
 
+def test_a_simulation_says_what_it_is(folder):
+    with opened(folder / "arm.yaml", worlds=5) as sim:
+        sim.step(20)
+        counts = f"worlds 5, bodies {len(sim.bodies)}, joints {len(sim.joints)}"
+        assert repr(sim) == f"<simulation {folder / 'arm.yaml'}: {counts}, t = {20 * sim.dt:g} s>"
+        joint = sim.joints[-1]
+        with pytest.raises(UsageError, match=rf"no quantity .*: did you mean `joint\.{joint}\.effort`"):
+            sim.get(f"joint.{joint}.torque")
+    assert repr(sim).endswith(", closed>")
+
+
 def test_looks_between_frames_change_no_byte(folder, tmp_path):
     wanted = run(folder / "arm.yaml", tmp_path / "run.h5", "batch.worlds=5")
     with opened(folder / "arm.yaml", worlds=5, controls=()) as sim, sim.record(tmp_path / "hand.h5"):

@@ -28,6 +28,7 @@ from simcli.spec.base.channel_names import (
     is_on_demand,
     split_name,
 )
+from simcli.spec.faults.synonyms import quantity_meant
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -128,10 +129,11 @@ def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if matches_channel(known, wanted)]
     if not found:
-        near = get_close_matches(wanted, available(trajectory), n=1)
-        if is_on_demand(wanted) and not (near and is_on_demand(near[0])):
+        known = available(trajectory)
+        near = quantity_meant(wanted, known) or next(iter(get_close_matches(wanted, known, n=1)), "")
+        if is_on_demand(wanted) and not (near and is_on_demand(near)):
             raise UsageError(f"{trajectory.path} does not hold `{name}`: name it in the scene, output: {{quantities: [..]}}")
-        guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
+        guess = f"did you mean `{near}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
         raise UsageError(f"no channel `{name}` in {trajectory.path}: {guess}")
     return [_source(trajectory, known) for known in found]
 

@@ -30,6 +30,7 @@ from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
 from simcli.spec.document.overrides import Override
+from simcli.spec.faults.synonyms import quantity_meant
 
 
 class Places:
@@ -99,8 +100,9 @@ class Places:
             for one in names
             for word in CHANNEL_GROUPS[group]
         ]
-        near = get_close_matches(name, [*known, *self._recorded], n=1)
-        return UsageError(f"no quantity `{name}`" + (f": did you mean `{near[0]}`?" if near else ""))
+        known += self._recorded
+        near = quantity_meant(name, known) or next(iter(get_close_matches(name, known, n=1)), "")
+        return UsageError(f"no quantity `{name}`" + (f": did you mean `{near}`?" if near else ""))
 
     def take(self, columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
         """A quantity of the frame.

@@ -55,6 +55,11 @@ class Simulation(OpenWorlds):
         DeviceError: the device is missing.
     """
 
+    def __repr__(self) -> str:
+        when = "closed" if self.closed else f"t = {self.time:g} s"
+        counts = f"worlds {self.n_worlds}, bodies {len(self.bodies)}, joints {len(self.joints)}"
+        return f"<simulation {self.scene}: {counts}, {when}>"
+
     def __reduce__(self):
         raise TypeError(
             "a simulation is memory of one process, and is neither copied nor pickled; what `save` gives, `restore` takes"

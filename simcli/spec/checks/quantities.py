@@ -19,6 +19,7 @@ from simcli.spec.base.patterns import is_pattern
 from simcli.spec.base.sensor_types import SENSOR_TYPES
 from simcli.spec.checks.geometry import touching_pair
 from simcli.spec.faults.checker import Checker
+from simcli.spec.faults.synonyms import quantity_meant
 from simcli.spec.lookup import structure
 from simcli.spec.lookup.quantity_patterns import NO_DISTANCE, channel_of, meant_quantities, written_quantities
 from simcli.spec.schema.scene import SceneSpec
@@ -205,7 +206,7 @@ def _meant(check: Checker, text: str) -> str:
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
     names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
     names += [f"sensor.{name}.{word}" for name, sensor in check.spec.sensors.items() for word in sensor.type]
-    close = nearest_name(canonical(text), names)
+    close = quantity_meant(canonical(text), names) or nearest_name(canonical(text), names)
     return f"did you mean `{close}`?" if close else ""
 
 

@@ -1,5 +1,7 @@
 """Words of other programs and formats (MJCF, URDF, SDF, Drake, PhysX, textbooks) and what they are called here."""
 
+from collections.abc import Sequence
+
 from simcli.joint_types import JOINT_TYPES
 
 # Keys: word to the keys or dotted paths that mean it, the likeliest first. A path that begins with a section is the
@@ -103,7 +105,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "rsda": ("torsion",), "rotational_spring": ("torsion",), "force": ("wrench", "effort"), "load": ("wrench",),
     "motor": ("torque", "effort"), "moment": ("torque",), "pd": ("position",), "servo": ("position",),
     "torque": ("effort",), "position_control": ("position",), "velocity_control": ("velocity",),
-    "speed": ("velocity",), "euler": ("semi_implicit", "bdf1"), "symplectic_euler": ("semi_implicit",),
+    "speed": ("velocity", "qd"), "velocity": ("qd",), "position": ("q",),
+    "euler": ("semi_implicit", "bdf1"), "symplectic_euler": ("semi_implicit",),
     "explicit": ("semi_implicit",), "runge_kutta": ("rk4",), "implicitfast": ("implicit",),
     "backward_euler": ("bdf1", "implicit"), "implicit_euler": ("bdf1", "implicit"), "newmark": ("generalized_alpha",),
     "hht": ("generalized_alpha",), "time_stepping": ("moreau",), "featherstone": ("generalized",),
@@ -140,3 +143,15 @@ def folded(word: str) -> str:
 def value_meant(word: str, allowed: tuple[str, ...]) -> str:
     """The allowed value that a word of other programs means; "" if there is none."""
     return next((one for one in VALUES.get(folded(word), ()) if one in allowed), "")
+
+
+def quantity_meant(name: str, known: Sequence[str]) -> str:
+    """The known quantity that a name means in words of other programs; "" if there is none.
+
+    Args:
+        name: as `joint.pin.torque`.
+        known: whole names of quantities.
+    """
+    subject, _, word = name.rpartition(".")
+    meant = (f"{subject}.{one}" for one in VALUES.get(folded(word), ()))
+    return next((one for one in meant if one in known), "")
