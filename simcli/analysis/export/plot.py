@@ -14,7 +14,7 @@ from simcli.spec.base.fault_list import suffix_of
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
 _FRAME = 0.3  # [inch] of the height of a panel that is above and below its axis
-_POINTS, _LEAST_POINTS = 10.0, 5.0  # of letters that name an axis, in pictures of 120 dots per inch
+_POINTS, _READABLE_POINTS, _LEAST_POINTS = 10.0, 8.0, 5.0  # of letters that name an axis, in pictures of 120 dots per inch
 _LETTER = 0.58  # width of a letter, of its size, on average of names
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")  # that are told; matplotlib knows more
 _MARKS = {"png": {PNG_KEY: MARK}, "svg": {"Creator": MARK}, "pdf": {"Creator": MARK}}
@@ -73,7 +73,7 @@ def fitted_label(text: str, room: float) -> tuple[str, float]:
         room: [inch], along the axis.
     """
     size = 72.0 * room / (_LETTER * len(text))
-    if size < _LEAST_POINTS:
+    if size < _READABLE_POINTS:
         text = text.replace(": ", "\n", 1) if ": " in text else text.replace(" [", "\n[", 1)
         size = 72.0 * room / (_LETTER * max(map(len, text.split("\n"))))
     return text, float(np.clip(size, _LEAST_POINTS, _POINTS))

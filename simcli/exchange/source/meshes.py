@@ -142,7 +142,9 @@ class MeshFiles:
             found = resolved_path(root / rest)
             if found is not None and found.is_file() and found.is_relative_to(root.resolve()):
                 return found
-        raise LostMeshError(f"the package `{package}` with this file is not found: --package-path names folders of packages")
+        raise LostMeshError(
+            f"the package `{package}` with this file is not found: give the folder that holds `{package}` by --package-path"
+        )
 
     def _is_allowed(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in (self.home, *self.search))
