@@ -26,7 +26,18 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 from PIL import Image
-from support.gallery import DOCS, PAGE, ROOT, entries, made, shrunk
+from support.gallery import (
+    DOCS,
+    PAGE,
+    ROBOT,
+    ROBOT_PICTURE,
+    ROOT,
+    entries,
+    made,
+    robot_commands,
+    robot_meshes,
+    shrunk,
+)
 from support.mutations import SHIPPED, draw
 from support.pages import REST, answers, blocks, page, run_block
 from support.solver_modes import MODES
@@ -68,7 +79,9 @@ def command(words):
 def test_the_page_names_twelve_scenes_and_their_pictures():
     assert len(ENTRIES) == 12
     assert len(re.findall(r"^## ", PAGE.read_text(), re.MULTILINE)) == 12
-    assert {file for entry in ENTRIES for file in (entry.picture, entry.film)} == set((DOCS / "gallery").iterdir())
+    assert {file for entry in ENTRIES for file in (entry.picture, entry.film)} == {*(DOCS / "gallery").iterdir()} - {
+        ROBOT_PICTURE
+    }
     for entry in ENTRIES:
         assert (ROOT / entry.run[1]).is_file()
         assert entry.picture.stem in entry.run[1]
@@ -106,8 +119,12 @@ def test_films_are_small_and_move(entry):
 
 
 def check(entry, folder):
-    drawn = shrunk(made(entry, folder, command, DRAWN), SMALL).astype(float)
-    with Image.open(entry.picture) as image:
+    check_picture(made(entry, folder, command, DRAWN), entry.picture)
+
+
+def check_picture(picture, file):
+    drawn = shrunk(picture, SMALL).astype(float)
+    with Image.open(file) as image:
         kept = shrunk(np.asarray(image.convert("RGB")), SMALL).astype(float)
     off = np.abs(drawn - kept).max(axis=2)
     assert off.mean() < MEAN
@@ -115,6 +132,26 @@ def check(entry, folder):
     # Another instant, or nothing but the ground, would not pass.
     mirrored = np.abs(drawn[:, ::-1] - kept).max(axis=2)
     assert np.quantile(mirrored, 0.97) > 2 * FEW or mirrored.mean() > 2 * off.mean()
+
+
+def test_the_robot_of_the_import_page_has_the_colours_of_its_meshes(tmp_path, capfd):
+    """Its picture is what the page's commands draw, nothing of the model is lost, and the script makes the meshes."""
+    assert robot_meshes() == {path.name: path.read_text(encoding="utf-8") for path in ROBOT.parent.glob("robot_*.dae")}
+    assert ROBOT_PICTURE.stat().st_size <= MOST_BYTES
+    commands, picture = robot_commands(tmp_path, DRAWN)
+    for words in commands:
+        command(words)
+    assert "0 changed, 0 dropped" in capfd.readouterr().err
+    with Image.open(picture) as image:
+        check_picture(np.asarray(image.convert("RGB")), ROBOT_PICTURE)
+    text = (tmp_path / "arm.yaml").read_text()
+    bodies = yaml.safe_load(text)["bodies"]
+    colours = {one["colour"] for body in bodies.values() for one in body["look"]["shapes"].values()}
+    assert colours == {"#ed6b14", "#212429", "#c7ccd4"}
+    effort, position = re.findall(r"`(mode: .+?)`", (DOCS / "import.md").read_text())  # what an editor does there
+    assert text.count(effort) == 3
+    (tmp_path / "held.yaml").write_text(text.replace(effort, position))
+    command(["check", str(tmp_path / "held.yaml")])
 
 
 @pytest.mark.full
