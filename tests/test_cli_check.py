@@ -737,4 +737,4 @@ def test_a_run_notes_old_keys_and_has_the_same_bytes(tmp_path):
         group["scene_resolved"] = text = text.replace("depenetration", "push_out")
         group.attrs["scene_resolved_sha256"] = sha256(text)
     done = simcli("run", "new.yaml", "-o", "new.h5", "--resume", cwd=tmp_path)
-    assert (done.returncode, "2 frames of them from before" in done.stderr) == (Exit.OK, True)
+    assert (done.returncode, "the run was complete" in done.stderr) == (Exit.OK, True)

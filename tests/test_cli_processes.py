@@ -144,6 +144,14 @@ def test_a_mistake_of_ours_ends_with_its_own_code(folder):
     assert done.returncode == Exit.INTERNAL, done.stderr
 
 
+@pytest.mark.full
+def test_an_engine_that_is_compiled_by_its_first_user_says_nothing(tmp_path):
+    """As after an installer that compiles no Python: the engine's texts have escapes of which Python warns."""
+    words = ["-X", f"pycache_prefix={tmp_path}", "-W", "default", "-c", "import simcli.kernels.language.internals"]
+    done = subprocess.run([sys.executable, *words], env=environment(), capture_output=True, text=True, timeout=TIMEOUT)
+    assert (done.returncode, "escape sequence" in done.stderr) == (0, False), done.stderr
+
+
 def in_shell(line, cwd):
     """Run a line of a shell in which `simcli` is this program."""
     line = line.replace("simcli", f"{sys.executable} -m simcli")

@@ -131,7 +131,9 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     ]
     if outcome.sub_batches:
         lines.append("  " + parts_text(outcome))
-    if outcome.first_frame:
+    if outcome.first_frame and outcome.first_frame == outcome.n_frames:
+        lines.append("  the run was complete: nothing was left to do")
+    elif outcome.first_frame:
         lines.append(f"  {plural(outcome.first_frame, 'frame')} of them from before")
     if outcome.problem:
         lines.append(console.paint("  warning: ", "warn") + outcome.problem)

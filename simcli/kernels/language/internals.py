@@ -14,6 +14,7 @@ import inspect
 import linecache
 import os
 import sys
+import warnings
 from types import CodeType, ModuleType, SimpleNamespace
 
 from simcli.engines import engine_of_process
@@ -62,7 +63,9 @@ if (memory_limit() or _LEAST_BYTES) < _LEAST_BYTES:  # before it is read: a star
     raise beyond_memory_limit()
 _getframeinfo, inspect.getframeinfo = inspect.getframeinfo, _caller_named_only
 try:
-    ti = module()
+    with warnings.catch_warnings():  # of texts in the engine, which Python compiles where the installer has not
+        warnings.filterwarnings("ignore", message=".*invalid escape sequence")
+        ti = module()
 finally:
     inspect.getframeinfo = _getframeinfo
 

@@ -62,7 +62,9 @@ KEYS: dict[str, tuple[str, ...]] = {
     "bounce": ("restitution",), "elasticity": ("restitution",), "cor": ("restitution",),
     "contype": ("collide",), "conaffinity": ("collide",), "condim": ("friction",), "is_collidable": ("collide",),
     # joints
-    "anchor": ("at",), "pivot": ("at",), "child_link": ("child",), "child_body": ("child",), "successor": ("child",),
+    "anchor": ("at",), "pivot": ("at",), "parent_at": ("parent_frame",), "parent_anchor": ("parent_frame",),
+    "child_at": ("child_frame",), "child_anchor": ("child_frame",),
+    "child_link": ("child",), "child_body": ("child",), "successor": ("child",),
     "parent_link": ("parent",), "parent_body": ("parent",), "predecessor": ("parent",), "base": ("parent",),
     "body1": ("parent", "a"), "body2": ("child", "b"), "body_a": ("parent", "a"), "body_b": ("child", "b"),
     "direction": ("axis", "normal"), "motor": ("drive",), "motors": ("drive",), "actuator": ("drive",),
