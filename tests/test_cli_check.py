@@ -83,6 +83,12 @@ NOTED = {
     "a target in degrees": ("axis:", "drive: {mode: position, target: 45, stiffness: 9}, axis:", "SC329", "write `45 deg`"),
     "a start in whole degrees": ("axis:", "q: 355, axis:", "SC329", "355 rad, 56.50 turns"),  # near 113 pi as well
     "a start of some degrees": ("axis:", "q: 7.5, axis:", "SC329", "write `7.5 deg`"),
+    "a default without a taker": (
+        "joints:",
+        "defaults: {joint: {type: revolute, damping: 1}}\njoints:",
+        "SC330",
+        "this `type` is taken by no joint",
+    ),
     "a start elsewhere": ("joints:", "initial: {joint_q: {pin: 30}}\njoints:", "SC329", "write `30 deg`"),
 }
 UNNOTED = {

@@ -9,7 +9,7 @@ from simcli.errors import Exit
 
 MAX_MOVES = 6  # joints that the line on the start names
 MOST_WORLDS = 8  # that it names of each
-_NOTED = ("SC329", "SC209")  # of what may move otherwise than is meant, and of old names
+_NOTED = ("SC329", "SC330", "SC209")  # of what may move otherwise than is meant, and of old names
 _MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 

@@ -26,10 +26,13 @@ class Defaults:
 
     Attributes:
         unmatched: kind and key of names and patterns that fitted nothing so far, with the table that has them.
+        untaken: keys that each of those for which they are has itself: their places, by kind, pattern or name, and key.
     """
 
     def __init__(self, node: Node | None, names: Mapping[str, Collection[str]]):
         self.names, self.unmatched = names, {}
+        self.untaken: dict[tuple[str, str, str], Mark] = {}
+        self._taken: set[tuple[str, str, str]] = set()
         self.plain: dict[str, TableNode] = {}
         self.chosen: dict[str, dict[str, TableNode]] = {}
         for kind, path in _PATHS.items():
@@ -61,6 +64,7 @@ class Defaults:
                 continue
             self.unmatched.pop((kind, key), None)
             if isinstance(table, TableNode) and table.items:
+                self._note_taken(kind, key, table, node)
                 table = change(table)
                 is_sure = key and not is_pattern(key)
                 found |= {
@@ -69,6 +73,15 @@ class Defaults:
                 marks |= table.keys
         added = {key: value for key, value in found.items() if key not in node.items}
         return node.replaced(added, marks) if added else node
+
+    def _note_taken(self, kind: str, key: str, table: TableNode, node: TableNode) -> None:
+        for one in table.items:
+            place = (kind, key, one)
+            if one not in node.items:
+                self._taken.add(place)
+                self.untaken.pop(place, None)
+            elif place not in self._taken:
+                self.untaken[place] = table.keys[one]
 
     def shapes(self, owner: Node, name: str, change: Callable[[Node], Node] = lambda node: node) -> Node:
         """What has shapes, with their defaults."""
@@ -82,6 +95,10 @@ class Defaults:
         for (kind, key), table in self.unmatched.items():
             hint = did_you_mean(key, [*self.names.get(kind, ()), *known_keys(_PATHS[kind])], "names and keys")
             faults.add("SC454", f"`{key}` matches no {kind}", where_of(table.keys[key], f"defaults.{kind}.{key}"), hint)
+        for (kind, key, one), mark in self.untaken.items():
+            place, hint = f"defaults.{kind}.{f'{key}.' if key else ''}{one}", "remove theirs, or change them one by one"
+            message = f"this `{one}` is taken by no {kind}: all that it is for have their own"
+            faults.add("SC330", message, where_of(mark, place), hint, "note")
 
 
 def names_of(root: TableNode) -> dict[str, Collection[str]]:
