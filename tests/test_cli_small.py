@@ -80,6 +80,15 @@ def test_every_command_has_help_with_json(command):
     assert "--json" in done.stdout
 
 
+def test_help_names_choices_and_no_type_of_an_option_without_value():
+    """But those of Typer's own options."""
+    for words in (["run"], ["id"], ["sweep", "run"]):
+        shown = simcli(*words, "--help").stdout
+        assert re.findall(r"--[a-z-]+ .*<bool>", shown) == re.findall(r"--help .*<bool>", shown)
+    assert "spline|cubic" in simcli("id", "--help").stdout
+    assert "float64|float32" in simcli("run", "--help").stdout
+
+
 def test_help_has_no_colour_without_a_terminal():
     assert ESCAPE not in simcli_apart("--help").stdout
 

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from simcli.cli import console
+from simcli.cli.options import with_value_words
 
 SCENES = "Scenes"
 _RESULTS = "Results"
@@ -71,6 +72,7 @@ COMMANDS = (
     Command("precompile", TOOL, "runs.precompile"),
     Command("doctor", TOOL, "scenes.doctor"),
 )
+_START = "Start here:  simcli new swing --template pendulum;  simcli run swing.yaml;  simcli view outputs/swing.h5 --open"
 _GROUPS = ("sweep",)  # commands that have commands: their function makes the group
 
 
@@ -90,15 +92,15 @@ def build_app(words: Sequence[str] = ()) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Start here:  simcli new swing --template pendulum;  simcli run swing.yaml;  simcli plot outputs/swing.h5",
+        epilog=_START,
     )
-    app.callback()(root)
+    app.callback()(with_value_words(root))
     first = next((word for word in words if not word.startswith("-")), "")
     for command in [command for command in COMMANDS if command.name == first] or COMMANDS:
         if command.name in _GROUPS:
             app.add_typer(command.function()(), name=command.name, rich_help_panel=command.panel)
         else:
-            app.command(command.name, rich_help_panel=command.panel)(command.function())
+            app.command(command.name, rich_help_panel=command.panel)(with_value_words(command.function()))
     return app
 
 

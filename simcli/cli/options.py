@@ -4,10 +4,13 @@ import os
 import re
 from collections.abc import Callable
 from difflib import SequenceMatcher, get_close_matches
+from enum import EnumType
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
+from typer.models import OptionInfo
 
 from simcli.errors import UsageError
 from simcli.spec.base.fault_list import suffix_of
@@ -16,6 +19,7 @@ _MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 _Path = TypeVar("_Path", bound=Path | None)
+_Function = TypeVar("_Function", bound=Callable)
 
 STDOUT = Path("-")
 OUTPUTS = Path("outputs")  # of commands without -o
@@ -41,6 +45,19 @@ def existing(path: _Path) -> _Path:
     except (OSError, ValueError) as error:  # a name too long, a folder that is none or may not be read, a null byte
         hint = "" if isinstance(error, FileNotFoundError) else f" ({getattr(error, 'strerror', None) or error})"
     raise UsageError(f"{path}: no such file{hint}")
+
+
+def with_value_words(function: _Function) -> _Function:
+    """A command whose help has the words to choose from, and nothing behind an option that takes no value."""
+    hints = (parameter.annotation for parameter in signature(function).parameters.values())
+    for kind, *told in (get_args(hint) for hint in hints if get_origin(hint) is Annotated):
+        words: list[str] = []
+        for choice in (kind, *get_args(kind)):
+            words += choice if isinstance(choice, EnumType) else get_args(choice) if get_origin(choice) is Literal else ()
+        for one in told:
+            if isinstance(one, OptionInfo) and one.metavar is None and (kind is bool or words):
+                one.metavar = "|".join(words)
+    return function
 
 
 def _nearest_path(path: Path) -> Path | None:

@@ -235,7 +235,7 @@ def explain(
     show_list: Annotated[bool, typer.Option("--list", help="List all codes.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Explain a fault code: what it means, an example, how to mend it.
+    """Explain a fault code: what it means, an example, how to fix it.
 
     Example: simcli explain SC204
     """

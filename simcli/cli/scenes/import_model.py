@@ -52,7 +52,7 @@ def import_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing scene, and meshes beside it.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    r"""Make a scene of a model, and tell what became of each of its elements.
+    r"""Make a scene of a model, and report what became of each of its elements.
 
     Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
     MJCF needs mujoco: pip install 'simcli\[import]'.

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import CaseCondition, JsonFlag, Replace
+from simcli.cli.options import CaseCondition, JsonFlag, Replace, with_value_words
 from simcli.cli.results.table import CaseColumns, SortNames, TableOutput, TopRows, choose_rows, claim_table, give_table
 from simcli.errors import Exit, UsageError
 
@@ -35,10 +35,10 @@ def sweep() -> typer.Typer:
 
     words = "Run a parameter study of many batches on many processes or machines, resumable; each command takes --json."
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
-    group.command("run")(run)
-    group.command("status")(status)
-    group.command("table")(_table)
-    group.command("check")(_check)
+    group.command("run")(with_value_words(run))
+    group.command("status")(with_value_words(status))
+    group.command("table")(with_value_words(_table))
+    group.command("check")(with_value_words(_check))
     return group
 
 

@@ -107,8 +107,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "rsda": ("torsion",), "rotational_spring": ("torsion",), "force": ("wrench", "effort"), "load": ("wrench",),
     "motor": ("torque", "effort"), "moment": ("torque",), "pd": ("position",), "servo": ("position",),
     "torque": ("effort",), "position_control": ("position",), "velocity_control": ("velocity",),
-    "speed": ("velocity", "qd"), "velocity": ("qd",), "position": ("q",),
-    "euler": ("semi_implicit", "bdf1"), "symplectic_euler": ("semi_implicit",),
+    "speed": ("velocity",), "euler": ("semi_implicit", "bdf1"), "symplectic_euler": ("semi_implicit",),
     "explicit": ("semi_implicit",), "runge_kutta": ("rk4",), "implicitfast": ("implicit",),
     "backward_euler": ("bdf1", "implicit"), "implicit_euler": ("bdf1", "implicit"), "newmark": ("generalized_alpha",),
     "hht": ("generalized_alpha",), "time_stepping": ("moreau",), "featherstone": ("generalized",),
@@ -118,6 +117,13 @@ VALUES: dict[str, tuple[str, ...]] = {
     "acceleration": ("qdd",), "speed_of_rotation": ("angular_velocity",), "attitude": ("orientation",),
     "nearest": ("previous",), "spline": ("cubic",), "freeze": ("isolate",), "abort": ("stop",),
     "worldbody": ("world",), "base": ("world",), "inertial": ("world",), "static": ("world",), "none": ("world",),
+}
+
+# The last words of quantities.
+QUANTITY_WORDS: dict[str, tuple[str, ...]] = {
+    "torque": ("effort",), "force": ("effort",), "moment": ("effort",), "angle": ("q",), "position": ("q",),
+    "speed": ("velocity", "qd"), "velocity": ("qd",), "rate": ("qd",), "acceleration": ("qdd",), "power": ("drive_power",),
+    "omega": ("angular_velocity", "qd"), "attitude": ("orientation",), "rotation": ("orientation",),
 }
 
 # What other formats have and this one has not.
@@ -155,5 +161,5 @@ def quantity_meant(name: str, known: Sequence[str]) -> str:
         known: whole names of quantities.
     """
     subject, _, word = name.rpartition(".")
-    meant = (f"{subject}.{one}" for one in VALUES.get(folded(word), ()))
+    meant = (f"{subject}.{one}" for one in QUANTITY_WORDS.get(folded(word), ()))
     return next((one for one in meant if one in known), "")
