@@ -89,9 +89,17 @@ NOTED = {
         "SC330",
         "this `type` is taken by no joint",
     ),
+    "a default beside a joint that cannot have it": (
+        "joints:",
+        "  base: {mass: 1, inertia: {diag: [1, 1, 1]}}\ndefaults: {joint: {damping: 1}}\njoints:\n"
+        "  held: {type: fixed, parent: world, child: base}",
+        "SC330",
+        "this `damping` is taken by no joint",
+    ),
     "a start elsewhere": ("joints:", "initial: {joint_q: {pin: 30}}\njoints:", "SC329", "write `30 deg`"),
 }
 UNNOTED = {
+    "a default with a taker": ("joints:", "defaults: {joint: {friction: 0.1}, body: {com: [0, 0, 0]}}\njoints:"),
     "radians": ("axis:", "q: 30 rad, axis:"),
     "a turn": ("axis:", "q: -6.28, axis:"),
     "turns of a robot": ("axis:", "limit: [-6.28318530718, 6.2832], axis:"),

@@ -64,24 +64,22 @@ class Defaults:
                 continue
             self.unmatched.pop((kind, key), None)
             if isinstance(table, TableNode) and table.items:
-                self._note_taken(kind, key, table, node)
+                is_sure = kind != "joint" or (key and not is_pattern(key))
+                fitting = [one for one in table.items if is_sure or _takes(node, one)]
+                for one in fitting:
+                    self._note_taken((kind, key, one), one not in node.items, table.keys[one])
                 table = change(table)
-                is_sure = key and not is_pattern(key)
-                found |= {
-                    one: value for one, value in table.items.items() if is_sure or kind != "joint" or _takes(node, one)
-                }
+                found |= {one: table.items[one] for one in fitting}
                 marks |= table.keys
         added = {key: value for key, value in found.items() if key not in node.items}
         return node.replaced(added, marks) if added else node
 
-    def _note_taken(self, kind: str, key: str, table: TableNode, node: TableNode) -> None:
-        for one in table.items:
-            place = (kind, key, one)
-            if one not in node.items:
-                self._taken.add(place)
-                self.untaken.pop(place, None)
-            elif place not in self._taken:
-                self.untaken[place] = table.keys[one]
+    def _note_taken(self, place: tuple[str, str, str], is_taken: bool, mark: Mark) -> None:
+        if is_taken:
+            self._taken.add(place)
+            self.untaken.pop(place, None)
+        elif place not in self._taken:
+            self.untaken[place] = mark
 
     def shapes(self, owner: Node, name: str, change: Callable[[Node], Node] = lambda node: node) -> Node:
         """What has shapes, with their defaults."""
