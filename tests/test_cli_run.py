@@ -178,8 +178,12 @@ def test_dry_run_touches_nothing(scene, here, command):
     assert 0.0 < json.loads(done.stdout)["preparation_seconds"] < 60.0
 
 
-def test_estimated_file_size_is_near_the_real_one(scene, command):
-    options = ["-o", "a.h5", "--worlds", "256", "--json"]
+@pytest.mark.parametrize("n_worlds", [1, 256])
+def test_estimated_file_size_is_near_the_real_one(scene, command, n_worlds):
+    net = "".join(f"v {k / 1000} {k % 100} 0\nf 1 2 {k + 3}\n" for k in range(100_000))
+    scene.with_name("net.obj").write_text(f"v 0 0 0\nv 1 0 0\n{net}")  # which the file keeps
+    look = "--set", "bodies.rod.look={shapes: {net: {type: mesh, file: net.obj}}}"
+    options = ["-o", "a.h5", "--worlds", str(n_worlds), *look, "--json"]
     estimated = json.loads(command("run", scene, "--dry-run", *options).stdout)["file_bytes"]
     real = json.loads(command("run", scene, *options).stdout)["file_bytes"]
     assert 0.5 < estimated / real < 2.0

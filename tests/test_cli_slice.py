@@ -147,6 +147,7 @@ def test_measures_and_failures_of_the_worlds_stay(cut, command, tmp_path):
             np.testing.assert_array_equal(part.measures[name].value, whole.measures[name].value[[0, FAILED, 7]])
             np.testing.assert_array_equal(part.measures[name].time, whole.measures[name].time[[0, FAILED, 7]])
             assert part.measures[name].layout == whole.measures[name].layout
+            assert re.fullmatch(rf"<measure {name}: .+ \[.+\], worlds 3>", repr(part.measures[name]))
     tables = [command("table", file, "-o", "-")[1].splitlines() for file in (source, out)]
     wanted = [tables[0][1 + world] for world in (0, FAILED, 7)]  # the number in the batch stands after that in the file
     assert [line.split(",", 1)[1] for line in tables[1][1:]] == wanted

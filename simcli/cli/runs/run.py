@@ -151,13 +151,17 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
     from simcli import pipeline
     from simcli.analysis.estimate import estimate, free_bytes
     from simcli.cli.runs import refined_runs, summary
+    from simcli.records.contents.provenance import kept_bytes
+    from simcli.spec.batches.sample_files import file_contents
 
     begun = time.perf_counter()
     job = pipeline.prepare(request)
     preparation = time.perf_counter() - begun
     finer = refined_runs.refinement_of(job).finer if refined else ()
+    told = estimate(job.spec, job.model, job.schedule, job.channels)
     found = {
-        **estimate(job.spec, job.model, job.schedule, job.channels),
+        **told,
+        "file_bytes": told["file_bytes"] + kept_bytes(file_contents(job.document, job.spec).values()),
         "output": job.output,
         "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
         "free_bytes": free_bytes(job.output),

@@ -78,6 +78,9 @@ class Measure:
     value: np.ndarray
     time: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<measure {self.layout.name}: {self.layout.text} [{self.layout.unit or '1'}], worlds {len(self.value)}>"
+
 
 def create_measures(file: h5py.File, layouts: Sequence[MeasureLayout], n_worlds: int) -> None:
     """Make the group, empty, before the file grows.

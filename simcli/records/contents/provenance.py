@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -123,6 +123,11 @@ def collect_provenance(
         worlds=None if worlds is None else tuple(map(int, worlds)),
         files=_kept(files),
     )
+
+
+def kept_bytes(files: Iterable[bytes]) -> int:
+    """[B], what the file of a run keeps of meshes and tables."""
+    return sum(len(data or b"") for _, _, data in _kept([(str(k), data) for k, data in enumerate(files)]))
 
 
 def _kept(files: Sequence[tuple[str, bytes]]) -> tuple[tuple[str, str, bytes | None], ...]:
