@@ -486,11 +486,11 @@ def test_the_page_of_the_manual_names_every_field_and_works(here, command):
     page = files("simcli").joinpath("docs", "mechanics.md").read_text(encoding="utf-8")
     table = page.split("| field |")[1]
     assert set(re.findall(r"`(\w+)`", table)) == {*FIELDS, "q_unit", "qd_unit", "effort_unit"}
-    (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    for line in block.splitlines():
-        program, *words = shlex.split(line)
+    for line in "".join(re.findall(r"```console\n(.*?)```", page, re.DOTALL)).splitlines():
+        text, _, code = line.partition("  # exit ")
+        program, *words = shlex.split(text)
         assert program == "simcli"
         done = command(*words)
-        assert done.returncode == Exit.OK, (line, done.stderr)
+        assert done.returncode == int(code or Exit.OK), (line, done.stderr)
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(code, "mechanics.md", "exec"), {})

@@ -16,6 +16,7 @@ import pytest
 from support.process import environment
 
 import simcli
+from simcli.analysis.mechanics.target_tasks import IkResult
 from simcli.analysis.worlds.world_columns import WorldColumn
 from simcli.analysis.worlds.world_table import WorldTable
 from simcli.cli.scenes.site_pages import RETURNED
@@ -40,6 +41,7 @@ GIVEN = (
     ErrorEstimate,
     Event,
     Failure,
+    IkResult,
     Joint,
     Measure,
     NamedPoint,

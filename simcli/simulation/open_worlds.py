@@ -9,8 +9,12 @@ from uuid import uuid4
 import numpy as np
 
 from simcli.analysis.channels import COORDINATES, quantity_of
+from simcli.analysis.mechanics.target_starts import SearchOptions
+from simcli.analysis.mechanics.target_tasks import IkResult, solve_targets
+from simcli.analysis.states.subject import of_one_world
+from simcli.analysis.states.target_sets import targets_of_arrays
 from simcli.analysis.worlds.measure_layouts import recorded_columns
-from simcli.arguments import path_given, text_given, texts_of, whole_number
+from simcli.arguments import by_name, path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Job, Request
 from simcli.model.phases import Phase, widened
@@ -25,7 +29,7 @@ from simcli.simulation.controls import Controls, joints_with_drives, known_joint
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.recording import TOLD, OpenRecording, Snapshot, facts_of_job
-from simcli.simulation.starts import Starts, fitting_numbers, gives_all, mask_of_worlds, spread_of
+from simcli.simulation.starts import Starts, fitting_numbers, gives_all, mask_of_worlds, on_host_of, spread_of
 from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
@@ -225,6 +229,28 @@ class OpenWorlds:
         self._stepwise.episode[worlds & (self._stepwise.began < self._stepwise.n_steps)] += 1
         self._begin(worlds, model)
         self._tell(f"set {', '.join(states)}", worlds)
+
+    def _solve_targets(
+        self, targets: Mapping[str, object], worlds: object, start: object, weights: object, options: SearchOptions
+    ) -> IkResult:
+        """See `Simulation.ik`."""
+        if self.device.precision != "float64":
+            raise UsageError("ik searches in double precision: open the scene with solver.precision float64")
+        model, n = of_one_world(self._model_now()), self.n_worlds
+        given = None if worlds is None else np.atleast_1d(np.asarray(on_host_of("ik: worlds", worlds)))
+        if given is not None and (given.dtype.kind not in "iu" or np.any((given < 0) | (given >= n))):
+            raise UsageError(f"ik: worlds are numbers from 0 to {n - 1}")
+        arrays = {key: on_host_of(f"ik: target `{key}`", values) for key, values in targets.items()}
+        found = targets_of_arrays(arrays, given if given is not None else np.arange(n) if n > 1 else None)
+        for name, weight in by_name("weights", {} if weights is None else weights).items():
+            found.weigh_by(name, np.atleast_1d(np.asarray(weight, float)).tolist())
+        if start is None and self._stepwise.shows_joints:
+            begin = self._stepwise.coordinates(np.ones(n, bool))[0][found.world]
+        elif start is None:
+            begin = np.broadcast_to(model.joint_q, (n, model.n_q))[found.world]
+        else:
+            begin = fitting_numbers("ik: start", start, (len(found), model.n_q))
+        return solve_targets(model, self.device, found, np.array(begin, float), options)
 
     def _set_parameter(self, path: str, values: object, worlds: object) -> None:
         if path not in self._parameters.values:

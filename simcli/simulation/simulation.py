@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from simcli.arguments import by_name, flag_given, path_given, text_given, whole_number
+from simcli.analysis.mechanics.target_starts import SearchOptions
+from simcli.analysis.mechanics.target_tasks import MOST_SEEDS, IkResult
+from simcli.arguments import by_name, flag_given, number_given, path_given, text_given, whole_number
 from simcli.errors import UsageError
 from simcli.simulation.open_worlds import OpenWorlds
 from simcli.simulation.recording import OpenRecording, Snapshot, read_snapshot, write_snapshot
@@ -175,6 +177,58 @@ class Simulation(OpenWorlds):
         else:
             other = next(one for one in states if not is_state(one))
             raise UsageError(f"set `{other}`: is no state; parameters are set one by one")
+
+    def ik(
+        self,
+        targets: Mapping[str, object],
+        *,
+        worlds: object = None,
+        start: object = None,
+        weights: Mapping[str, float | tuple[float, float]] | None = None,
+        posture: float = 0.0,
+        seeds: int = 16,
+        seed: int = 0,
+        follow: bool = False,
+        every: bool = False,
+        tolerance: float = 1e-6,
+        iterations: int = 500,
+    ) -> IkResult:
+        """Coordinates that put bodies and points at targets, or nearest to them; nothing moves.
+
+            found = sim.ik({"hand": goals, "elbow@0,0,0.1.xyz": [0.2, 0.0, nan]}, posture=1e-3)
+            sim.set({"joint.arm.q": found.q[:, :1]})
+
+        Limits are kept and loops closed, as by `simcli ik` (page `mechanics`), with the parameters that hold now.
+
+        Args:
+            targets: by name of a body, a named point, or `body@x,y,z`: places [m], (N, 3), NaN along axes that are free, or
+                with a quaternion x y z w of the body, (N, 7); NAME.rpy [rad] and NAME.quat_wxyz are orientations alone. One
+                row stands for all.
+            worlds: (N,), of the rows; None: row k is of world k, one row of all worlds.
+            start: [m, rad, 1], (N, NQ) or (NQ,), where the first searches begin; None for the coordinates of now.
+            weights: of the squares by patterns of names, of place and orientation.
+            posture: weight of the squares of how far coordinates are from `start`.
+            seeds: searches of each row at most; all but the first begin at random.
+            seed: of these.
+            follow: each row of a world begins at the solution of the one before.
+            every: give all solutions that differ.
+            tolerance: [m, rad], within which targets are reached.
+            iterations: of a search at most.
+
+        Raises:
+            UsageError: a name that is not there, numbers that do not fit, or single precision.
+        """
+        self._ready()
+        counts = whole_number("seeds", seeds, 1, MOST_SEEDS), whole_number("seed", seed, 0)
+        if follow and every:
+            raise UsageError("ik: follow and every contradict each other: a row begins at one solution")
+        numbers = number_given("posture", posture), number_given("tolerance", tolerance)
+        if min(numbers) < 0.0:
+            raise UsageError("ik: posture and tolerance are from 0 on")
+        flags = flag_given("follow", follow), flag_given("every", every)
+        most = whole_number("iterations", iterations, 1, MOST_STEPS)
+        options = SearchOptions(*counts, numbers[0], *flags, (numbers[1], numbers[1]), most)
+        return self._solve_targets(by_name("ik", targets), worlds, start, weights, options)
 
     def reset(self, worlds: object = None, episode: int | None = None) -> None:
         """Let worlds begin anew: the bytes of a run that begins with the controls and parameters that hold now.

@@ -1,5 +1,7 @@
 """The rigid-body algorithms for states of any worlds: seats states in rounds where the worlds of a model differ."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from simcli.errors import UsageError
@@ -21,7 +23,7 @@ class Mechanics:
         algorithms: whose these are.
     """
 
-    def __init__(self, model: Model, device: Device, algorithms: type[Algorithms] = Algorithms):
+    def __init__(self, model: Model, device: Device, algorithms: Callable[..., Algorithms] = Algorithms):
         for name in acting_feedback(model, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)):
             raise UsageError(
                 f"the signal `{name}` drives a wrench and follows the motion by steps: states do not tell what the wrench is"

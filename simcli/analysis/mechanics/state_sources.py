@@ -90,7 +90,7 @@ def prepare_states(
     if is_given and path is not None:
         raise UsageError("--states and --q, --qd, --qdd contradict each other: give one of them")
     if is_given and task.start == "body":
-        raise UsageError("--q, --qd, --qdd are joint states; this command starts from poses of bodies: use --states")
+        raise UsageError("--q, --qd, --qdd are joint states; poses of bodies are given with --states, or some with --target")
     file = open_any(path) if path is not None and is_hdf5(path) else None
     if differentiate and (path is None or isinstance(file, Trajectory)):
         raise UsageError(
@@ -137,7 +137,7 @@ def _prepare(
     task.wants(names, None)
     held = read_state_csv(path, names, task.start) if file is None else read_results(file, names, task.start)
     held, choice = of_world(held, choice, subject.n_worlds)
-    ready = _of_table(subject, chosen_states(held, Choice(worlds=choice.worlds)))
+    ready = states_of_table(subject, chosen_states(held, Choice(worlds=choice.worlds)))
     source = ready.source
     if differentiate:
         source = differentiated(source, ready.model, ready.seats, differentiate)
@@ -159,7 +159,10 @@ def _of_scene(subject: Subject, choice: Choice, given: Mapping[str, Sequence[str
     if choice.frames is not None or choice.at:
         raise UsageError("--frames and --at choose among the states of a file: give one with --states")
     if task.start == "body":
-        raise UsageError("this command starts from poses of bodies: give a run, or a table of poses with --states")
+        raise UsageError(
+            "this command starts from poses of bodies: give a run, or a table of poses with --states, or targets of some "
+            "bodies with --target"
+        )
     where, n = str(subject.path), subject.n_worlds
     worlds = choice.of_worlds(n, where)
     model = subject.build(int(worlds[0])) if len(worlds) == 1 else subject.build()
@@ -179,7 +182,7 @@ def _rows(model: Model, worlds: np.ndarray) -> Model:
     return replace(model, **{name: a[worlds] if len(a) > 1 else a for name, a in rows.items()})
 
 
-def _of_table(subject: Subject, held: Held) -> Prepared:
+def states_of_table(subject: Subject, held: Held) -> Prepared:
     """States of a CSV table or a result."""
     states, n = held.states, subject.n_worlds
     if n == 1:

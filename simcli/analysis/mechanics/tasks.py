@@ -9,7 +9,7 @@
 All on the tree: a joint that closes a loop is read by none but `ik`, which projects onto every joint by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,7 @@ from simcli.records.reading.reader import Trajectory
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics
+    from simcli.kernels.algorithms import Algorithms
 
 
 class Task(Protocol):
@@ -64,6 +65,10 @@ class Task(Protocol):
         """Axes of its result."""
         ...
 
+    def algorithms(self, model: Model) -> "Callable[..., Algorithms]":
+        """What computes."""
+        ...
+
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
         """Its outputs for some states, `world` being the world of the model for each."""
         ...
@@ -84,7 +89,7 @@ class OnTree:
     """What tasks have in common that start from joint coordinates."""
 
     start = "joint"
-    inputs = ("joint_q", "joint_qd")
+    inputs: tuple[str, ...] = ("joint_q", "joint_qd")
 
     def wants(self, model: Model, run: Trajectory | None) -> tuple[str, ...]:
         """Its inputs."""
@@ -93,6 +98,12 @@ class OnTree:
     def fitted(self, model: Model) -> Model:
         """The model itself."""
         return model
+
+    def algorithms(self, model: Model) -> "Callable[..., Algorithms]":
+        """Those of rigid bodies."""
+        from simcli.kernels.algorithms import Algorithms
+
+        return Algorithms
 
     def axes(self, model: Model) -> ResultAxes:
         """All of the model."""

@@ -74,9 +74,12 @@ def field_columns(field: str, axes: ResultAxes) -> list[Name]:
             for part in COMPONENTS["twist"]
             for dof in axes.label["NV"]
         )
+    elif field == "limit_state":
+        pairs = ((f"limit.{dof}", "") for dof in axes.label["NV"])
     else:
         unit = FIELDS[field].unit
-        pairs = [(field.replace("residual_", "residual."), "" if unit == "1" else unit)]
+        label = field.replace("residual_", "residual.").replace("search_", "search.")
+        pairs = [(label, "" if unit in ("1", "m, rad") else unit)]
     return [Name(label, unit, field, index) for index, (label, unit) in enumerate(pairs)]
 
 
@@ -110,7 +113,7 @@ class Names:
                 self._spelled.setdefault(f"{field}.{label}", name)
         for label, name in zip(axes.label["NQ"], field_columns("joint_q", axes), strict=True):
             self._spelled.setdefault(label, name)
-        self._unused = tuple(f"{group}." for group in (*SCALARS, "residual", "mass_matrix", "jacobian"))
+        self._unused = tuple(f"{group}." for group in (*SCALARS, "residual", "search", "limit", "mass_matrix", "jacobian"))
         self._unused += tuple(f"joint.{joint}.wrench." for joint in axes.label["J"])
         self._unused += tuple(f"point.{point}." for point in axes.label["N"])
 

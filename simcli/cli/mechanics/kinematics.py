@@ -1,13 +1,17 @@
-"""`simcli fk`: joint coordinates to poses of bodies. `simcli ik`: poses of bodies to joint coordinates."""
+"""`simcli fk`: joint coordinates to poses of bodies. `simcli ik`: targets or poses of bodies to joint coordinates."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simcli.cli import console
 from simcli.cli.mechanics import mechanics as shared
-from simcli.cli.options import SelectPatterns, split_words
-from simcli.errors import Exit
+from simcli.cli.options import SelectPatterns, existing_file, split_words
+from simcli.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from simcli.analysis.mechanics.target_starts import SearchOptions
 
 
 @shared.on_states("q", "qd")
@@ -29,32 +33,115 @@ def fk(
     return shared.give_answer(ask, Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()]))
 
 
-@shared.on_states()
+_Targets = Annotated[
+    list[str],
+    typer.Option(
+        "--target",
+        metavar="NAME=X,Y,Z",
+        help="Where a body, a named point, or `body@x,y,z` shall be; with a quaternion x,y,z,w of the body, or "
+        "NAME.rpy=R,P,Y. An empty number leaves an axis free. Without numbers: what is wanted of a table. Repeatable.",
+    ),
+]
+_Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-table",
+        metavar="FILE",
+        help="Targets, a set in each row: CSV or JSON with columns as hand.x, hand.qw; or a run or result (HDF5).",
+        callback=existing_file,
+        show_default=False,
+    ),
+]
+_Weights = Annotated[
+    list[str],
+    typer.Option(
+        "--weight", metavar="NAME=W[,V]", help="Weight of squared distances, and of squared angles. Default: 1. Repeatable."
+    ),
+]
+
+
+@shared.on_states("q")
 def ik(
     ask: shared.Ask,
+    target: _Targets = [],  # noqa: B006
+    target_table: _Table = None,
+    weight: _Weights = [],  # noqa: B006
+    posture: Annotated[
+        float,
+        typer.Option("--posture", metavar="W", min=0.0, help="Weight of squared distances from the initial coordinates."),
+    ] = 0.0,
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, max=4096, help="Searches of each target at most.")
+    ] = 16,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random starts of searches.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", help="Begin at the solution of the row before.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Give all solutions that the searches find.")] = False,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", min=1, max=100000, help="Iterations of a search at most.")
+    ] = 500,
     unwrap: Annotated[bool, typer.Option("--unwrap", help="Count full turns from state to state.")] = False,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that is accepted \\[m, rad].")
     ] = 1e-6,
     body_flags: shared.BodyFlag = shared.Flags.all,
 ) -> int:
-    """Project poses and twists of bodies to joint coordinates and velocities, each joint by itself (Newton's eval_ik).
+    """Joint coordinates whose bodies are at targets, or nearest to them; of poses of all bodies a projection.
 
-    Nothing is searched: poses that a joint does not allow are projected, and the residual says how far the bodies are from
-    where the coordinates put them; beyond --tolerance the exit code is 1. One-axis angles lie in (-pi, pi], since one pose
-    knows no turns; --unwrap continues them from state to state. Joints that close loops get their coordinates too.
-    --body-flags gives the joints that place bodies of this kind only, and the residuals of those bodies.
-    Example: simcli ik scene.yaml --states poses.csv -o joints.csv
+    With --target or --target-table coordinates are searched for (Levenberg-Marquardt, within limits, loops closed), from the
+    initial state (--q) and from random starts; targets that are out of reach end nearest to them, with the distance.
+
+    With --states poses and twists of all bodies are projected, each joint by itself (Newton's eval_ik). Nothing is searched:
+    poses that a joint does not allow are projected, and the residual says how far the bodies are from where the coordinates
+    put them. One-axis angles lie in (-pi, pi], since one pose knows no turns; --unwrap continues them from state to state.
+    Joints that close loops get their coordinates too. --body-flags gives the joints that place bodies of this kind only, and
+    the residuals of those bodies.
+
+    Beyond --tolerance the exit code is 1.
+    Example: simcli ik arm.yaml --target hand=0.4,0,0.3 -o joints.csv
     """
+    if target or target_table is not None:
+        from simcli.analysis.mechanics.target_starts import SearchOptions
+
+        options = SearchOptions(seeds, seed, posture, follow, every, (tolerance, tolerance), iterations)
+        return _search(ask, (target, target_table, weight), options)
+    return _project(ask, unwrap, tolerance, body_flags.upper())
+
+
+def _project(ask: shared.Ask, unwrap: bool, tolerance: float, flags: str) -> int:
+    """Project poses; the exit code."""
     from simcli.analysis.mechanics.rigid_body_tasks import Inverse
     from simcli.analysis.mechanics.task_results import Worst
     from simcli.model.joints.selection import BodyFlags
 
-    task, worst = Inverse(unwrap, BodyFlags[body_flags.upper()]), Worst()
+    task, worst = Inverse(unwrap, BodyFlags[flags]), Worst()
     report = shared.perform(ask, task, worst.look)
     report.facts |= worst.facts
     shared.conclude(ask, task, report)
     if worst.exceeds(tolerance):
         console.say(f"the poses do not fit the joints: {worst.words}; --tolerance is {tolerance:g}")
+        return Exit.NEGATIVE
+    return Exit.OK
+
+
+def _search(ask: shared.Ask, asked: tuple, options: "SearchOptions") -> int:
+    """Search for targets; the exit code."""
+    from simcli.analysis.mechanics.target_tables import AskedTargets, prepare_targets
+
+    if ask.states is not None:
+        raise UsageError("--states and --target contradict each other: poses of some bodies are given with --target-table")
+    if options.follow and options.every:
+        raise UsageError("--follow and --all contradict each other: a row begins at one solution")
+    task, report = shared.perform_prepared(
+        ask, lambda subject, choice: prepare_targets(subject, choice, {"joint_q": ask.q}, AskedTargets(*asked), options)
+    )
+    report.facts |= task.facts
+    shared.conclude(ask, task, report)
+    missed = task.counts[1:].sum()
+    if missed:
+        shift, angle = task.worst
+        console.say(
+            f"{console.plural(missed, 'state')} of {task.counts.sum()} not at the targets, {task.counts[2]} of them not "
+            f"converged: off by {shift:.3g} m and {angle:.3g} rad at most; --tolerance is {options.tolerance[0]:g}"
+        )
         return Exit.NEGATIVE
     return Exit.OK

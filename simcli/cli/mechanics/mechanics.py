@@ -169,22 +169,41 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None, differentiate: st
         differentiate: the spline that gives the rates and accelerations which a table lacks.
     """
     from simcli.analysis.mechanics.state_sources import prepare_states
+
+    def prepare(subject, choice):
+        return task, prepare_states(subject, ask.states, choice, ask.given, task, differentiate)
+
+    return perform_prepared(ask, prepare, look, task.kind == "id")[1]
+
+
+def perform_prepared(ask: Ask, prepare: Callable, look: _Look | None = None, needs_forces: bool = False):
+    """Compute and write what is found once the scene has been read.
+
+    Args:
+        ask: the options.
+        prepare: gives the task and its states, of the mechanism and of the choice among states.
+        look: sees every portion before it is written.
+        needs_forces: False if only the mechanism matters.
+
+    Returns:
+        The task, and the report.
+    """
     from simcli.analysis.states.subject import open_subject
 
     choice = choice_of(ask)
     claim(ask)
     with ExitStack() as files:
-        subject = open_subject(ask.scene, ask.sets, task.kind == "id")
+        subject = open_subject(ask.scene, ask.sets, needs_forces)
         if subject.file is not None:
             files.enter_context(subject.file)
         _spare_read(ask, subject)
-        ready = prepare_states(subject, ask.states, choice, ask.given, task, differentiate)
+        task, ready = prepare(subject, choice)
         if ready.file is not None:
             files.enter_context(ready.file)
         report = _Report(subject.spec.name, notes=ready.source.notes)
         with console.stdout_kept_clean():
             _compute(ask, subject, ready, task, look, report)
-    return report
+    return task, report
 
 
 def _spare_read(ask: Ask, subject) -> None:
@@ -202,13 +221,13 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
     from simcli.analysis.mechanics.state_sources import renumbered
     from simcli.analysis.mechanics.task_results import OpenLoops
     from simcli.analysis.mechanics.tasks import width
-    from simcli.kernels.algorithms import Algorithms
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers.tree.inverse import algorithms_of
 
     device = start_device(ask.device, "float64", ask.threads)
     solver = ready.source.goes_back if isinstance(ready.source, RunStates) else ""
-    mechanics = Mechanics(task.fitted(ready.model), device, algorithms_of(solver) if solver else Algorithms)
+    algorithms = algorithms_of(solver) if solver else task.algorithms(ready.model)
+    mechanics = Mechanics(task.fitted(ready.model), device, algorithms)
     axes = task.axes(ready.model)
     if solver:
         ready.source.mechanics = mechanics
@@ -217,6 +236,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
     with _sink(ask, subject, ready, task, axes, device) as sink:
         for states in ready.source.portions(portion):
             found = task(mechanics, states, ready.seats[states.world])
+            states = states.pick(found.pop("row", slice(None)))
             if look:
                 look(states, found)
             if loops:

@@ -91,7 +91,9 @@ def bodies_lines(axes, values: dict) -> list[str]:
 
 
 def joints_lines(axes, values: dict) -> list[str]:
-    """Joint coordinates and rates, with the residuals of a projection."""
+    """Joint coordinates and rates, with the residuals of a projection or of a search."""
+    if "search_status" in values:
+        return search_lines(axes, values)
     q = zip(axes.label["NQ"], values["joint_q"].tolist(), axes.unit["q_unit"], strict=True)
     qd = zip(axes.label["NV"], values["joint_qd"].tolist(), axes.unit["qd_unit"], strict=True)
     units = {"position": "m", "angle": "rad", "velocity": "m/s", "spin": "rad/s"}
@@ -100,6 +102,22 @@ def joints_lines(axes, values: dict) -> list[str]:
         *_rows([*q], ("coordinate", "joint_q", "unit")),
         *_rows([*qd], ("dof", "joint_qd", "unit")),
         f"  residual: {residual}",
+    ]
+
+
+def search_lines(axes, values: dict) -> list[str]:
+    """Joint coordinates of targets, with what is left of these."""
+    from simcli.analysis.mechanics.target_tasks import SEARCH_STATUS
+
+    at = {-1: "lower limit", 0: "", 1: "upper limit"}
+    limits = dict(zip(axes.label["NV"], values["limit_state"].tolist(), strict=True))
+    q = zip(axes.label["NQ"], values["joint_q"].tolist(), axes.unit["q_unit"], strict=True)
+    rows = [(name, x, unit, at[limits.get(name, 0)]) for name, x, unit in q]
+    gaps = ", ".join(f"{values[f'residual_{name}']:.3g} {unit}" for name, unit in (("position", "m"), ("angle", "rad")))
+    status, count, start = (int(values[f"search_{name}"]) for name in ("status", "iterations", "start"))
+    return [
+        *_rows(rows, ("coordinate", "joint_q", "unit", "limit")),
+        f"  {SEARCH_STATUS[status]}; residual: {gaps}; {console.plural(count, 'iteration')} of search {start}",
     ]
 
 

@@ -33,6 +33,7 @@ RETURNED = {
     "OpenRecording": "simcli.simulation.recording",
     "Snapshot": "simcli.simulation.recording",
     "DeviceView": "simcli.kernels.device.dlpack",
+    "IkResult": "simcli.analysis.mechanics.target_tasks",
     "WorldTable": "simcli.analysis.worlds.world_table",
     "WorldColumn": "simcli.analysis.worlds.world_columns",
     "SweepProgress": "simcli.sweeps.sweep_options",

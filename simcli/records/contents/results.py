@@ -79,6 +79,11 @@ FIELDS: dict[str, Field] = {
     "residual_angle": Field(("S",), "rad", "largest turn of a body from where its joint coordinates put it"),
     "residual_velocity": Field(("S",), "m/s", "largest difference of a body's velocity from that of its joint rates"),
     "residual_spin": Field(("S",), "rad/s", "largest difference of an angular velocity from that of the joint rates"),
+    "residual_loop": Field(("S",), "m, rad", "largest gap of loops, gears and limits of joints that close loops"),
+    "search_status": Field(("S",), "1", "0 the targets are reached, 1 nearest to them, 2 not converged", "i8"),
+    "search_iterations": Field(("S",), "1", "iterations of the search", "i8"),
+    "search_start": Field(("S",), "1", "number of the search: 0 began at the given coordinates, others at random", "i8"),
+    "limit_state": Field(("S", "NV"), "1", "-1 at the lower limit of a coordinate, 1 at the upper one, else 0", "i8"),
 }
 
 
