@@ -223,7 +223,8 @@ import h5py
 from support.recorder_here import RecorderHere
 from support.tiny_model import datasets, frames, tiny_model
 from simcli.records.writing import writer
-from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
+from simcli.records.contents.layout import CHANNELS, PARTS
+from simcli.records.contents.select import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
 writer.PATIENCE_S = 0.0

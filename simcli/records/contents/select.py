@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.joints.selection import choose_written
 from simcli.model.tables.model import NAMED_TABLES, Model
 from simcli.records.contents.layout import COMPONENTS, STRETCH, Axes
 
@@ -61,6 +60,8 @@ def selection(
     whole = axes_of(model, row_label, quantities)
     if select is None:
         return whole
+    from simcli.model.joints.selection import choose_written  # late: it brings the schema, which no recorder needs
+
     kept, problem = choose_written(model, select)
     if problem:
         raise OutputError(f"output.select: {problem}")
