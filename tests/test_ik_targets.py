@@ -212,6 +212,7 @@ joints: {rail: {type: prismatic, parent: world, child: car, axis: [1, 0, 0]}}
     assert found["targets"]["car/b"]["largest_position"] == pytest.approx(0.75, abs=CLOSED_FORM)
 
 
+@pytest.mark.full
 def test_a_coupler_point_is_followed_and_the_loop_stays_closed(ik, here):
     scene, path = four_bar(0.3, 0.9, 0.7, 1.0, (0.45, 0.3), 0.5)
     angles = np.linspace(0.5, 0.5 + 2 * np.pi, 60)
@@ -345,6 +346,7 @@ def test_bytes_are_those_of_a_target_alone_whatever_packs_and_threads(tmp_path, 
         assert [one[rows].tobytes() for one in whole] == [one.tobytes() for one in again], (lanes, threads, rows)
 
 
+@pytest.mark.full
 def test_shares_that_are_reached_of_ten_thousand(tmp_path, record_property):
     """Targets of coordinates that are uniform within the limits; by 1, 8 and 32 searches from random starts."""
     for name, arm in ARMS.items():
@@ -551,6 +553,7 @@ def test_what_is_no_target_is_refused(here, command, words, code, told):
     assert (done.returncode, told in done.stderr) == (code, True), done.stderr
 
 
+@pytest.mark.full
 def test_programs_find_what_the_command_finds(here, ik):
     found = ik(TWO_BARS, "--target", "fore/tip=0.2,0.5,", "--all", "--seeds", "5")
     with package.Simulation("scene.yaml", worlds=2, device="cpu", threads=1) as sim:
