@@ -86,6 +86,19 @@ METHODS = {
     "save": {"path": "state.npz", "force": True},
     "restore": {"snapshot": None},
     "record": {"path": "run.h5", "force": True},
+    "ik": {
+        "targets": {"pole": [0.1, 0.0, 0.4]},
+        "worlds": None,
+        "start": None,
+        "weights": None,
+        "posture": 0.0,
+        "seeds": 1,
+        "seed": 0,
+        "follow": False,
+        "every": False,
+        "tolerance": 1e-6,
+        "iterations": 5,
+    },
 }
 
 

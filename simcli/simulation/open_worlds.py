@@ -29,7 +29,15 @@ from simcli.simulation.controls import Controls, joints_with_drives, known_joint
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.recording import TOLD, OpenRecording, Snapshot, facts_of_job
-from simcli.simulation.starts import Starts, fitting_numbers, gives_all, mask_of_worlds, on_host_of, spread_of
+from simcli.simulation.starts import (
+    Starts,
+    fitting_numbers,
+    gives_all,
+    mask_of_worlds,
+    numbers_of_worlds,
+    on_host_of,
+    spread_of,
+)
 from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, SCALARS, canonical, is_on_demand, split_name
@@ -237,13 +245,13 @@ class OpenWorlds:
         if self.device.precision != "float64":
             raise UsageError("ik searches in double precision: open the scene with solver.precision float64")
         model, n = of_one_world(self._model_now()), self.n_worlds
-        given = None if worlds is None else np.atleast_1d(np.asarray(on_host_of("ik: worlds", worlds)))
-        if given is not None and (given.dtype.kind not in "iu" or np.any((given < 0) | (given >= n))):
-            raise UsageError(f"ik: worlds are numbers from 0 to {n - 1}")
+        given = None if worlds is None else numbers_of_worlds("ik: worlds", worlds, n)
         arrays = {key: on_host_of(f"ik: target `{key}`", values) for key, values in targets.items()}
         found = targets_of_arrays(arrays, given if given is not None else np.arange(n) if n > 1 else None)
         for name, weight in by_name("weights", {} if weights is None else weights).items():
-            found.weigh_by(name, np.atleast_1d(np.asarray(weight, float)).tolist())
+            one_or_two = weight if isinstance(weight, tuple | list | np.ndarray) and np.shape(weight) else (weight,)
+            fitting = fitting_numbers(f"ik: weight of `{name}`", one_or_two, (len(one_or_two),))
+            found.weigh_by(name, fitting.tolist())
         if start is None and self._stepwise.shows_joints:
             begin = self._stepwise.coordinates(np.ones(n, bool))[0][found.world]
         elif start is None:

@@ -220,12 +220,12 @@ class Simulation(OpenWorlds):
         """
         self._ready()
         counts = whole_number("seeds", seeds, 1, MOST_SEEDS), whole_number("seed", seed, 0)
-        if follow and every:
+        flags = flag_given("follow", follow), flag_given("every", every)
+        if all(flags):
             raise UsageError("ik: follow and every contradict each other: a row begins at one solution")
         numbers = number_given("posture", posture), number_given("tolerance", tolerance)
         if min(numbers) < 0.0:
             raise UsageError("ik: posture and tolerance are from 0 on")
-        flags = flag_given("follow", follow), flag_given("every", every)
         most = whole_number("iterations", iterations, 1, MOST_STEPS)
         options = SearchOptions(*counts, numbers[0], *flags, (numbers[1], numbers[1]), most)
         return self._solve_targets(by_name("ik", targets), worlds, start, weights, options)

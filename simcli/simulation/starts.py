@@ -80,6 +80,26 @@ def on_host_of(what: str, value: object) -> object:
         raise UsageError(f"{what}: the array cannot be taken by dlpack: {str(error) or type(error).__name__}") from None
 
 
+def numbers_of_worlds(what: str, worlds: object, n_worlds: int) -> np.ndarray:
+    """Numbers of worlds in any order, (N,), the same one more than once if need be.
+
+    Args:
+        what: whose they are, for messages.
+        worlds: a number, or some of them.
+        n_worlds: W.
+
+    Raises:
+        UsageError: they are no numbers of worlds.
+    """
+    try:
+        given = np.atleast_1d(np.asarray(on_host_of(what, worlds)))
+    except ValueError:  # rows of several lengths
+        given = np.array([""])
+    if given.ndim != 1 or given.dtype.kind not in "iu" or np.any((given < 0) | (given >= n_worlds)):
+        raise UsageError(f"{what} are numbers from 0 to {n_worlds - 1}")
+    return given
+
+
 def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
     """Worlds as a mask (W,).
 
