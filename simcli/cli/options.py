@@ -13,7 +13,6 @@ import typer
 from typer.models import OptionInfo
 
 from simcli.errors import UsageError
-from simcli.spec.base.fault_list import suffix_of
 
 _MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
@@ -134,6 +133,8 @@ def _of_one_format(text: str, suffixes: tuple[str, ...]) -> Path:
     """A file of the one format that a command writes: its name may lack a suffix."""
     path = file_to_write(text)
     if Path(text).suffix:
+        from simcli.spec.base.fault_list import suffix_of  # late: it loads numpy
+
         suffix_of(Path(text), suffixes)
     return path
 

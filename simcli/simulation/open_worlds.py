@@ -14,7 +14,7 @@ from simcli.analysis.mechanics.target_tasks import IkResult, solve_targets
 from simcli.analysis.states.subject import of_one_world
 from simcli.analysis.states.target_sets import targets_of_arrays
 from simcli.analysis.worlds.measure_layouts import recorded_columns
-from simcli.arguments import by_name, path_given, text_given, texts_of, whole_number
+from simcli.arguments import path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Job, Request
 from simcli.model.phases import Phase, widened
@@ -37,6 +37,7 @@ from simcli.simulation.starts import (
     numbers_of_worlds,
     on_host_of,
     spread_of,
+    weights_given,
 )
 from simcli.solvers.run.solver import MANY_STEPS
 from simcli.solvers.run.stepwise import Stepwise
@@ -242,22 +243,16 @@ class OpenWorlds:
         self, targets: Mapping[str, object], worlds: object, start: object, weights: object, options: SearchOptions
     ) -> IkResult:
         """See `Simulation.ik`."""
-        if self.device.precision != "float64":
-            raise UsageError("ik searches in double precision: open the scene with solver.precision float64")
         model, n = of_one_world(self._model_now()), self.n_worlds
-        given = None if worlds is None else numbers_of_worlds("ik: worlds", worlds, n)
-        arrays = {key: on_host_of(f"ik: target `{key}`", values) for key, values in targets.items()}
-        found = targets_of_arrays(arrays, given if given is not None else np.arange(n) if n > 1 else None)
-        for name, weight in by_name("weights", {} if weights is None else weights).items():
-            one_or_two = weight if isinstance(weight, tuple | list | np.ndarray) and np.shape(weight) else (weight,)
-            fitting = fitting_numbers(f"ik: weight of `{name}`", one_or_two, (len(one_or_two),))
-            found.weigh_by(name, fitting.tolist())
+        given = numbers_of_worlds("ik: worlds", worlds, n) if worlds is not None else np.arange(n) if n > 1 else None
+        found = targets_of_arrays({key: on_host_of(f"ik: target `{key}`", one) for key, one in targets.items()}, given)
+        for name, some in weights_given(weights).items():
+            found.weigh_by(name, some)
         if start is None and self._stepwise.shows_joints:
             begin = self._stepwise.coordinates(np.ones(n, bool))[0][found.world]
-        elif start is None:
-            begin = np.broadcast_to(model.joint_q, (n, model.n_q))[found.world]
         else:
-            begin = fitting_numbers("ik: start", start, (len(found), model.n_q))
+            q = np.broadcast_to(model.joint_q, (n, model.n_q))[found.world] if start is None else start
+            begin = fitting_numbers("ik: start", q, (len(found), model.n_q))
         return solve_targets(model, self.device, found, np.array(begin, float), options)
 
     def _set_parameter(self, path: str, values: object, worlds: object) -> None:

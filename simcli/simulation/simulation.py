@@ -219,6 +219,8 @@ class Simulation(OpenWorlds):
             UsageError: a name that is not there, numbers that do not fit, or single precision.
         """
         self._ready()
+        if self.device.precision != "float64":
+            raise UsageError("ik searches in double precision: open the scene with solver.precision float64")
         counts = whole_number("seeds", seeds, 1, MOST_SEEDS), whole_number("seed", seed, 0)
         flags = flag_given("follow", follow), flag_given("every", every)
         if all(flags):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.arguments import by_name
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.kernels.device.dlpack import on_host
@@ -98,6 +99,19 @@ def numbers_of_worlds(what: str, worlds: object, n_worlds: int) -> np.ndarray:
     if given.ndim != 1 or given.dtype.kind not in "iu" or np.any((given < 0) | (given >= n_worlds)):
         raise UsageError(f"{what} are numbers from 0 to {n_worlds - 1}")
     return given
+
+
+def weights_given(weights: object) -> dict[str, list[float]]:
+    """Weights of targets by patterns of their names: of place and orientation, or one of both; none if None.
+
+    Raises:
+        UsageError: they are no numbers.
+    """
+    found = {}
+    for name, weight in by_name("weights", {} if weights is None else weights).items():
+        some = weight if isinstance(weight, tuple | list | np.ndarray) and np.shape(weight) else (weight,)
+        found[name] = fitting_numbers(f"ik: weight of `{name}`", some, (len(some),)).tolist()
+    return found
 
 
 def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
