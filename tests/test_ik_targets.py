@@ -423,6 +423,7 @@ def written_markers(path, t, names, places):
     path.write_text("\n".join(",".join(map(str, row)) for row in [header, *rows]) + "\n")
 
 
+@pytest.mark.full
 def test_markers_of_a_leg_with_gaps(markers, ik, here):
     """A marker that is not seen in a row is left out there; those that are left say where the leg is."""
     t, q, names, places = markers

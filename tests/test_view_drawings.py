@@ -367,6 +367,7 @@ BOXES = """(() => {
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")
+@pytest.mark.full
 def test_the_slider_has_room_on_a_narrow_screen(browser, pages):
     """A row of its own; beside it nothing, everything within the screen, the labels of the curves in one line."""
     width, height = 400, 800

@@ -1290,6 +1290,7 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
         'test_twins_move_alike[discs far-generalized-semi_implicit-0]',
         'test_twins_move_alike[flats far-generalized-semi_implicit-0]',
         'test_twins_move_alike[loop beside touching-generalized-semi_implicit-0]',
+        'test_twins_move_alike[mechanism beside a gyroscope-generalized-semi_implicit-0]',
         'test_twins_move_alike[loop of bodies beside touching-maximal-semi_implicit-0]',
         'test_twins_move_alike[mechanism beside touching-maximal-semi_implicit-0]',
         'test_twins_move_alike[pushed by wrenches-natural-moreau-0]',
