@@ -1,6 +1,6 @@
 """The tiers of the tests: what the default run takes, and what it leaves to `pytest -m "slow or full"`.
 
-The default tier touches everything once (touched.py), in about five minutes on two cores. A test is left out of it by a mark:
+The default tier touches everything once (touched.py), in about five minutes on two cores. A mark leaves a test out of it:
 
     full    repeats with other values what a test of the default tier shows: the rest of a table (full_cases.py)
     slow    over 5 s, or 2 s and told by others (slow_cases.py)
