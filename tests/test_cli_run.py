@@ -27,8 +27,8 @@ import simcli as package
 from simcli import engines
 from simcli.cli import process as cli_process
 from simcli.cli.scenes import doctor
+from simcli.cli.sweeps.sweep import failure_lines, progress_line, summary_text
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
-from simcli.cli.sweeps.sweep_status import failure_lines, progress_line, summary_text
 from simcli.engines import KERNEL_ENGINES, SUPPORT, engine_of_process
 from simcli.errors import Exit, UsageError
 from simcli.sweeps.records.state import LedgerReader

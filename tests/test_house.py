@@ -73,7 +73,7 @@ FLOORS = {
 # Folders of each room, from the bottom up; "." is the room's own, whose door takes part.
 FOLDER_FLOORS = {
     "analysis": (".", "worlds", "states", "diff", "mechanics", "export", "rest"),
-    "cli": (".", "mechanics", "runs", "results", "search", "sweeps", "scenes"),
+    "cli": (".", "mechanics", "runs", "results", "sweeps", "scenes"),
     "exchange": ("source", "urdf", "mjcf", "sdf", "writing", "."),
     "kernels": (
         "language",

@@ -16,7 +16,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables.model import JointKind
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.lookup import planes
+from simcli.spec.lookup import scene_values
 from simcli.spec.resolve import warnings
 
 EXACT = 1e-12
@@ -25,8 +25,8 @@ PLANES = ("xy", "xz", "yz")
 
 def place(plane, x, y, z=0.0):
     """A vector with coordinates in the plane and along its normal, as text."""
-    first, second = planes.AXES[plane]
-    return str([x * a + y * b + z * c for a, b, c in zip(first, second, planes.plane_normal(plane), strict=True)])
+    first, second = scene_values.AXES[plane]
+    return str([x * a + y * b + z * c for a, b, c in zip(first, second, scene_values.plane_normal(plane), strict=True)])
 
 
 def built(text):
@@ -54,20 +54,20 @@ def test_a_thrown_disc_flies_in_its_plane(plane, device):
     model = runner.model
     assert model.joints.name == ("disc_free",)
     assert model.joints.kind.tolist() == [JointKind.PLANAR]
-    assert model.plane == planes.NORMAL_INDEX[plane]
+    assert model.plane == scene_values.NORMAL_INDEX[plane]
     assert np.abs(model.joint_q[0] - [1, 2, 0.5]).max() < EXACT
     columns = runner(1e-3, 100, 5)
     t = np.arange(6) * 0.1
     q = columns["frames/joint_q"][:, 0]
     pose = columns["frames/body_q"][:, 0, 0]
     centre = pose[:, :3] + rot.quat_rotate(pose[:, 3:], model.bodies.com[0, 0])
-    e1, e2 = np.array(planes.AXES[plane])
+    e1, e2 = np.array(scene_values.AXES[plane])
     start = 1 * e1 + 2 * e2 + rot.quat_rotate(pose[0, 3:], model.bodies.com[0, 0])
     expected = start + np.outer(3 * t, e1) + np.outer(4 * t - 0.5 * 9.81 * t**2, e2)
     assert np.abs(centre - expected).max() < 1e-9  # rk4 of a spin of 5 rad/s: (5e-3)^4
     assert np.abs(q[:, 2] - 0.5 - 5 * t).max() < EXACT
     assert np.abs(q[:, :2] - np.stack((pose[:, :3] @ e1, pose[:, :3] @ e2), axis=1)).max() < EXACT
-    assert np.abs(pose[:, :3] @ planes.plane_normal(plane)).max() == 0
+    assert np.abs(pose[:, :3] @ scene_values.plane_normal(plane)).max() == 0
     assert np.abs(columns["energy/drift"]).max() < 1e-9
 
 
@@ -75,7 +75,7 @@ def test_the_inertia_of_a_plane_is_that_of_a_plate():
     for plane in PLANES:
         model = built(thrown(plane))
         expected = np.full(3, 0.15)
-        expected[planes.NORMAL_INDEX[plane]] = 0.3
+        expected[scene_values.NORMAL_INDEX[plane]] = 0.3
         assert np.allclose(model.bodies.inertia[0, 0], np.diag(expected), rtol=EXACT)
 
 
@@ -184,7 +184,7 @@ def test_a_cable_in_a_plane_bends_in_it():
     text = "bodies: {a: {mass: 1, inertia: 0.1}}\njoints: {w: {type: cable, parent: world, child: a, bend: 1}}"
     for plane in PLANES:
         tangent = built(f"world: {{plane: {plane}}}\n{text}").cables.tangent[0, 0]
-        assert tangent @ planes.plane_normal(plane) == 0
+        assert tangent @ scene_values.plane_normal(plane) == 0
 
 
 @pytest.mark.usefixtures("all_supported")

@@ -30,7 +30,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import law_terms
 from simcli.kernels.rows.constrained_system import System, fill
-from simcli.kernels.rows.effort_limits import limited_drive
+from simcli.kernels.rows.coordinate_laws import limited_drive
 from simcli.kernels.rows.jacobian import apply_jacobian_transpose, mass_entries, report_loops, row_entries
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.constraints.build import constraints_of, drives_by_law

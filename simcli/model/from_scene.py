@@ -24,8 +24,7 @@ from simcli.model.forces.cables import read_cables
 from simcli.model.forces.coupling import read_couplings, read_holds
 from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.forces.spring import read_springs
-from simcli.model.forces.torque import add_torques, add_torsions
-from simcli.model.forces.wrench import read_drags, read_wrenches
+from simcli.model.forces.wrench import add_torques, add_torsions, read_drags, read_wrenches
 from simcli.model.forms.affine_inputs import read_affine
 from simcli.model.forms.beside_axis import refuse_beside
 from simcli.model.forms.maximal_form import refuse_differing
@@ -43,9 +42,8 @@ from simcli.model.sensor_inputs import read_sensors
 from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.signal_values import read_signals
-from simcli.model.tables.join import join
 from simcli.model.tables.model import WORLD, JointKind, Model
-from simcli.model.tables.worlds import Worlds, worlds_of
+from simcli.model.tables.worlds import Worlds, join, worlds_of
 from simcli.spec import resolve
 from simcli.spec.batches.world_values import (
     PathColumn,
@@ -57,7 +55,7 @@ from simcli.spec.batches.world_values import (
 )
 from simcli.spec.document.scene_file import Document
 from simcli.spec.lookup import structure
-from simcli.spec.lookup.planes import AXES, NORMAL_INDEX, plane_normal
+from simcli.spec.lookup.scene_values import AXES, NORMAL_INDEX, plane_normal
 from simcli.spec.passes import ScenePass, passes_of
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec

@@ -10,9 +10,9 @@ import numpy as np
 from simcli.errors import Fault, SceneError
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phase_events import Switched, refuse_jump, with_crossings
-from simcli.model.tables.join import NO_WORLD_AXIS
 from simcli.model.tables.model import Model, declared_columns
 from simcli.model.tables.table_base import Changes
+from simcli.model.tables.worlds import NO_WORLD_AXIS
 from simcli.spec.base.nodes import locate
 from simcli.spec.batches.world_values import PathColumn, n_worlds, path_column, taken_from, value_of_world, world_columns
 from simcli.spec.checks.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events

@@ -16,8 +16,8 @@ from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phase_events import HINT, jump_between
 from simcli.model.phases import aligned, differences, fixed_differences, started_from, with_columns
 from simcli.model.signals.controlled import with_controls
-from simcli.model.tables.join import NO_WORLD_AXIS
 from simcli.model.tables.model import Model
+from simcli.model.tables.worlds import NO_WORLD_AXIS
 from simcli.model.unread import unread_paths, why_unread
 from simcli.spec.base.nodes import parse_path
 from simcli.spec.batches.world_values import path_column, taken_from, value_of_world, values_of_world, world_columns

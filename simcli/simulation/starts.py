@@ -16,10 +16,10 @@ from simcli.kernels.device.dlpack import on_host
 from simcli.model.closure.begin import assembly_of, begins_anywhere, begun
 from simcli.model.initial_state import MOST_ANGLE, far_angles
 from simcli.model.joints.catalogue import QUATERNIONS
-from simcli.model.tables.join import model_of_worlds
 from simcli.model.tables.joint_tables import Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning
+from simcli.model.tables.worlds import model_of_worlds
 from simcli.spec.base.channel_names import CHANNEL_GROUPS, canonical, split_name
 from simcli.spec.base.nodes import Rank
 

@@ -24,7 +24,7 @@ from simcli.cli.options import (
     seconds,
 )
 from simcli.cli.runs.run_options import NoWords, batch_overrides, known_device, measure_override
-from simcli.cli.sweeps.sweep_status import progress_line, summary_text
+from simcli.cli.sweeps.sweep import progress_line, summary_text
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

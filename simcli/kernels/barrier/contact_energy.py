@@ -4,6 +4,7 @@ In a step: `search_along` and `cap` (sweep.py) before anything moves, `measure_b
 direction; `renew` between steps where contact has been switched. A contact is reported by point, normal, gap and force.
 """
 
+from simcli.kernels.barrier.advancement import count_nearest, counts
 from simcli.kernels.barrier.closest import (
     EDGE_EDGE,
     blend,
@@ -18,7 +19,6 @@ from simcli.kernels.barrier.closest import (
 )
 from simcli.kernels.barrier.friction import acts_now, same_features, slip_of, sticking_energy, sticking_pieces
 from simcli.kernels.barrier.law import barrier, mollifier, stick
-from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, stencil_energy, stencil_pieces
 from simcli.kernels.barrier.surfaces import INFINITE_GAP, PIECE
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search

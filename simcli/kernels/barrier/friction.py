@@ -21,6 +21,7 @@ Cundall and Strack 1979 (tangential springs of contacts, cut at Coulomb's bound)
 makes the way until a contact slides the same for light bodies and heavy ones.
 """
 
+from simcli.kernels.barrier.advancement import count_nearest, counts
 from simcli.kernels.barrier.closest import (
     EDGE_EDGE,
     arm,
@@ -37,7 +38,6 @@ from simcli.kernels.barrier.closest import (
     weigh,
 )
 from simcli.kernels.barrier.law import barrier, mollifier, stick
-from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.collision.collider import acting_combination
 from simcli.kernels.device.arena import local

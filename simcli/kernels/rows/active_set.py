@@ -4,7 +4,7 @@ from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import AT_LOWER, AT_UPPER, FREE, STUCK, Laws
-from simcli.kernels.rows.effort_limits import limit_of
+from simcli.kernels.rows.coordinate_laws import limit_of
 
 
 @ti.func

@@ -28,11 +28,11 @@ from simcli.kernels.rows.coordinate_laws import (
     bound_law,
     foresee,
     foresee_again,
+    limit_of,
     servo_law,
     torsion_law,
     turn_law,
 )
-from simcli.kernels.rows.effort_limits import limit_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.constraints.constraint_tables import Laws as LawTable
 from simcli.model.joints.catalogue import BALLS

@@ -14,7 +14,7 @@ from simcli.model.joints.mechanism import BodyInput
 from simcli.model.tables.body_tables import Points, Shapes, clashing_points
 from simcli.model.tables.model import WORLD, Array, ShapeKind
 from simcli.model.tables.worlds import Worlds, pose_of
-from simcli.spec.lookup.planes import NORMAL_INDEX
+from simcli.spec.lookup.scene_values import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor
 from simcli.spec.values.csv_tables import CsvError
 

@@ -25,10 +25,10 @@ from simcli.model.closure.spans import in_worlds, least_motion
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.signals.inputs import prescribed
-from simcli.model.tables.join import has_world_axis
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.model.tables.table_base import is_same, with_answer
+from simcli.model.tables.worlds import has_world_axis
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen

@@ -11,8 +11,8 @@ from simcli.model.joints.joint_rows import motion_columns, row_gradient
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.topology import depth_first
 from simcli.model.joints.tree_kinematics import body_poses
-from simcli.model.tables.join import has_world_axis
 from simcli.model.tables.model import Array, JointKind, Model
+from simcli.model.tables.worlds import has_world_axis
 
 _RANK = 1e-9  # [1] singular values below this part of the largest count as zero
 

@@ -11,7 +11,7 @@ from simcli.model.joints.mechanism import JointInput
 from simcli.model.tables.force_tables import Cables
 from simcli.model.tables.model import Array, JointKind
 from simcli.model.tables.worlds import Worlds
-from simcli.spec.lookup.planes import axis_of
+from simcli.spec.lookup.scene_values import axis_of
 from simcli.spec.schema.joint import JointSpec
 
 _STRETCH = 1e5  # [N/m] where bend or twist alone are written: Newton's default

@@ -21,7 +21,7 @@ from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.topology import Step
 from simcli.model.tables.model import WORLD, Array, DriveMode, JointKind
 from simcli.model.tables.worlds import Worlds, constant_part, pose_of
-from simcli.spec.lookup.planes import axis_of
+from simcli.spec.lookup.scene_values import axis_of
 from simcli.spec.schema.body import BodySpec
 
 SAME_POSE = 1e-9  # [m] or [rad]

@@ -7,7 +7,7 @@ three rows together, whose impulses stay within h E: a box that each search rene
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.effort_limits import limit_of, share_limits
+from simcli.kernels.rows.coordinate_laws import limit_of, share_limits
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
 from simcli.solvers.rows.active_set import find_reference_velocities
 

@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
 from simcli.kernels.rows.constrained_system import System
-from simcli.kernels.rows.effort_limits import limit_of
+from simcli.kernels.rows.coordinate_laws import limit_of
 from simcli.solvers.base import needs
 from simcli.solvers.rows.motions import end_speed_of_lock
 

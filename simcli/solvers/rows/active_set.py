@@ -14,7 +14,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import pulled_back, select
 from simcli.kernels.rows.active_set import choose_linear_piece, find_reach
 from simcli.kernels.rows.bounded_laws import split_power, state_law
-from simcli.kernels.rows.effort_limits import share_limits
+from simcli.kernels.rows.coordinate_laws import share_limits
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.base import needs
 from simcli.solvers.rows.motion_work import motion_power

@@ -14,8 +14,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.coordinate_laws import bound_law, servo_law, turn_law
-from simcli.kernels.rows.effort_limits import part_within
+from simcli.kernels.rows.coordinate_laws import bound_law, part_within, servo_law, turn_law
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.tables.model import Model
 

@@ -13,7 +13,7 @@ from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.faults.checker import Checker
 from simcli.spec.lookup import structure
 from simcli.spec.lookup.parting import parting
-from simcli.spec.lookup.planes import NORMAL_INDEX, PlaneVector, plane_normal
+from simcli.spec.lookup.scene_values import NORMAL_INDEX, PlaneVector, plane_normal
 from simcli.spec.schema.forces import DragForce, TorqueForce, WrenchForce
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm, unit_length

@@ -12,7 +12,7 @@ from simcli.spec.checks.drives import check_drives, check_limits
 from simcli.spec.checks.geometry import MASSLESS, SMALLEST_AXIS, check_shapes
 from simcli.spec.faults.checker import Checker
 from simcli.spec.lookup import structure
-from simcli.spec.lookup.planes import NORMAL_INDEX
+from simcli.spec.lookup.scene_values import NORMAL_INDEX
 from simcli.spec.schema.body import BodySpec, InertiaSpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import ORIENTATIONS, norm

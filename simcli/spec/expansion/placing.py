@@ -7,7 +7,7 @@ from simcli import rotations as rot
 from simcli.spec.base import dofs
 from simcli.spec.base.channel_names import canonical
 from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
-from simcli.spec.lookup.planes import default_axis
+from simcli.spec.lookup.scene_values import default_axis
 from simcli.spec.schema.forces import FORCES, WITH_AXES
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces

@@ -19,7 +19,7 @@ from simcli import rotations as rot
 from simcli.spec.base.nodes import Listing, Node, PathStep, Rank, Scalar, TableNode, find, full_rank, start_rank
 from simcli.spec.base.patterns import matching
 from simcli.spec.lookup import structure
-from simcli.spec.lookup.planes import AXES, plane_normal
+from simcli.spec.lookup.scene_values import AXES, plane_normal
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.varied_values import in_all_worlds, number_row, plain_numbers

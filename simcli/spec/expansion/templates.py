@@ -16,7 +16,7 @@ from simcli.spec.base.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.document.defaults import Defaults, names_of
 from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.lookup.planes import AXES
+from simcli.spec.lookup.scene_values import AXES
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec

@@ -8,7 +8,7 @@ from simcli.cli import console
 from simcli.cli.console import in_unit, set_line
 from simcli.cli.mechanics.statics import Stable, StudyAt, StudyPlace
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.search.searching import (
+from simcli.cli.sweeps.searching import (
     DeviceOption,
     ForceScene,
     MeasureTexts,

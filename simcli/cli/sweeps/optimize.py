@@ -10,7 +10,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.console import in_unit, set_line
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, folder_to_write, output_option
-from simcli.cli.search.searching import (
+from simcli.cli.sweeps.searching import (
     DeviceOption,
     MeasureTexts,
     Quiet,

@@ -8,7 +8,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.console import set_line
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, file_to_write, split_words
-from simcli.cli.search.searching import (
+from simcli.cli.sweeps.searching import (
     DeviceOption,
     ForceScene,
     Quiet,
