@@ -42,7 +42,7 @@ from simcli.view.page.content import Content
 from simcli.view.page.curves import CurveGroup, Series, groups_of, values_of
 from simcli.view.page.html_page import write_page
 from simcli.view.page.live import Server
-from simcli.view.subject import subject_of_run, subject_of_scene
+from simcli.view.subject import subject_of_run, subject_of_scene, subject_of_states
 
 PAGE = Path(__file__).parents[1] / "simcli" / "view" / "page"
 
@@ -256,6 +256,28 @@ def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     model = subject_of_scene(SCENES / "double_pendulum.yaml", ["joints.shoulder.q=0.5"]).model
     ((_, poses),) = motion_of_model(model).blocks()
     np.testing.assert_array_equal(poses[0], start_poses(model))
+
+
+STATES = "time,joint.shoulder.q,joint.elbow.q\n{}\n0.2,0.5,0.1\n0.4,1.0,0.2\n"
+
+
+@pytest.mark.parametrize(("first", "times"), [("0.1,0,0", [0.1, 0.2, 0.4]), ("0.2,0,0", [0.0, 0.5, 1.0])])
+def test_a_scene_is_shown_at_states_that_are_given(first, times, tmp_path, capsys):
+    scene, table, page = SCENES / "double_pendulum.yaml", tmp_path / "q.csv", tmp_path / "p.html"
+    table.write_text(STATES.format(first))
+    code, _, err = command(capsys, scene, "--states", table, "--every", "1", "-o", page)
+    assert code == Exit.OK, err
+    assert ("no times" in err) == (times[0] == 0.0)
+    subject = subject_of_states(scene, table)
+    assert subject.motion().time.tolist() == times
+    start = subject_of_scene(scene, ["joints.shoulder.q=0.5", "joints.elbow.q=0.1"]).model
+    np.testing.assert_allclose(subject.motion(slice(1, None)).frames(0, 1)[0], start_poses(start), atol=1e-15)
+    assert told_here(capsys, "fk", scene, "--states", table, "-o", tmp_path / "fk.h5")[0] == Exit.OK
+    assert command(capsys, tmp_path / "fk.h5", "--force", "-o", page)[0] == Exit.OK
+    motion = subject_of_states(tmp_path / "fk.h5", None).motion()
+    np.testing.assert_array_equal(motion.frames(0, 3), subject.motion().frames(0, 3))
+    code, _, err = command(capsys, tmp_path / "fk.h5", "--grid", "2x2", "-o", page)
+    assert (code, "not of states" in err) == (Exit.USAGE, True)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.analysis.channels import ChannelSource, check_worlds
+from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import Array, Model
@@ -124,6 +125,23 @@ def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> RecordedMotio
     start = start_poses(model)
     chosen = np.stack([start[world if len(start) > 1 else 0] for world in worlds])
     return RecordedMotion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
+
+
+def motion_of_states(model: Model, states: States, worlds: Sequence[int], frames: slice = slice(None)) -> RecordedMotion:
+    """Some states of a model of one world, a frame each.
+
+    Args:
+        model: of the world.
+        states: with joint_q.
+        worlds: the number of the world.
+        frames: which of the states.
+    """
+    q = states.values["joint_q"][frames]
+
+    def read(first: int, last: int) -> Array:
+        return _forward(model, q[first:last])[:, None]
+
+    return RecordedMotion(states.time[frames], worlds, model.n_bodies, read)
 
 
 def start_poses(model: Model) -> Array:

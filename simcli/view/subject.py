@@ -1,13 +1,17 @@
-"""What is to be seen: some worlds of a run, or of a scene that was not run."""
+"""What is to be seen: some worlds of a run, or of a scene that was not run, at its start or at states that are given."""
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from simcli.analysis.states.portions import Choice, States
 from simcli.analysis.states.subject import Subject as Mechanism
-from simcli.analysis.states.subject import scene_of
+from simcli.analysis.states.subject import open_subject, scene_of
 from simcli.analysis.worlds.batch_values import column_of
 from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
@@ -15,13 +19,17 @@ from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build_worlds
 from simcli.model.params import world_table
 from simcli.model.tables.model import Model
+from simcli.model.tables.worlds import model_of_worlds
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.base.scene_files import HeldPath
 from simcli.spec.document.overrides import Override
 from simcli.view.drawing.items import Drawing
 from simcli.view.drawing.scene import drawing_of, drawing_of_run
-from simcli.view.motion import RecordedMotion, motion_of_model, motion_of_run
+from simcli.view.motion import RecordedMotion, motion_of_model, motion_of_run, motion_of_states
+
+STATE_S = 0.5  # [s] that a state is shown which has no time of its own
+STATES_AT_ONCE = 65536
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class ViewSubject:
         model: of the scene, None for a run.
         document: of the scene, None for a run.
         notes: what cannot be shown, and why.
+        states: at which the scene is seen, one after the other; None: at its start.
     """
 
     path: Path
@@ -47,6 +56,7 @@ class ViewSubject:
     model: Model | None = None
     document: Document | None = None
     notes: tuple[str, ...] = ()
+    states: States | None = None
 
     @cached_property
     def drawings(self) -> list[Drawing]:
@@ -64,6 +74,8 @@ class ViewSubject:
 
     def motion(self, frames: slice = slice(None)) -> RecordedMotion:
         """The motion of the worlds."""
+        if self.states is not None:
+            return motion_of_states(self.model, self.states, self.worlds, frames)
         if self.run is None:
             return motion_of_model(self.model, self.worlds)
         mechanism = Mechanism(self.path, None, self.spec, self.run)
@@ -104,6 +116,48 @@ def subject_of_scene(
     chosen = tuple(range(min(total, most)) if worlds is None else worlds)
     _check(chosen, total, path)
     return ViewSubject(path, spec, document.folder, chosen, model=build_worlds(document, spec), document=document)
+
+
+def subject_of_states(
+    path: Path, states: Path | None, sets: Sequence[str] = (), worlds: Sequence[int] | None = None
+) -> ViewSubject:
+    """A scene at states that are given, one after the other.
+
+    Args:
+        path: of the scene, or of a result.
+        states: file of states: a run, a result, a CSV table; None: those of the result.
+        sets: overrides of the command line.
+        worlds: the one whose states are seen; None: all states are of one.
+
+    Raises:
+        SceneError: the scene is invalid.
+        UsageError: there are no states, or they are of several worlds.
+        FileError: a file is damaged; with the line of a table.
+    """
+    from simcli.analysis.mechanics.rigid_body_tasks import Forward
+    from simcli.analysis.mechanics.state_sources import prepare_states
+
+    with ExitStack() as files:
+        mechanism = open_subject(path, sets)
+        if mechanism.file is not None:
+            files.enter_context(mechanism.file)
+        ready = prepare_states(mechanism, states, Choice(worlds=worlds), {}, Forward())
+        if ready.file is not None:
+            files.enter_context(ready.file)
+        where, found = ready.source.where, list(ready.source.portions(STATES_AT_ONCE))
+    time, world = (np.concatenate([getattr(one, name) for one in found] or [[]]) for name in ("time", "world"))
+    if not len(time):
+        raise UsageError(f"{where}: no states")
+    if len(seen := np.unique(world)) > 1:
+        raise UsageError(f"{where}: states of worlds {seen[0]} to {seen[-1]}: choose one with --world I")
+    notes: tuple[str, ...] = ()
+    if not (np.diff(time, prepend=-np.inf) > 0).all():  # NaN, or several states of one time
+        time = STATE_S * np.arange(len(time))
+        notes = (f"the states have no times that follow each other: one each {STATE_S:g} s",) * (len(time) > 1)
+    held = States(time, world, np.arange(len(time)), {"joint_q": np.concatenate([one.values["joint_q"] for one in found])})
+    model = model_of_worlds(ready.model, ready.seats[seen])
+    number = (int(ready.numbers[seen[0]]),)
+    return ViewSubject(path, mechanism.spec, mechanism.document.folder, number, None, model, mechanism.document, notes, held)
 
 
 def subject_of_run(

@@ -36,7 +36,7 @@ _RunOrScene = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|SCENE",
-        help="Output of `simcli run` (HDF5), or a scene (YAML).",
+        help="Output of `simcli run` (HDF5), a scene (YAML), or a result of `simcli fk`, `ik`, `id`.",
         callback=existing_file,
         show_default=False,
     ),
@@ -55,6 +55,16 @@ _Look = Annotated[
         "--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file, show_default=False
     ),
 ]
+_States = Annotated[
+    Path | None,
+    typer.Option(
+        "--states",
+        metavar="FILE",
+        help="The scene at these states, one after the other: a run, a result or a CSV table.",
+        callback=existing_file,
+        show_default=False,
+    ),
+]
 _Page = Annotated[Path | None, output_option("Page to write.", page_to_write, show_default="FILE.html, outputs/SCENE.html")]
 _Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
 
@@ -67,6 +77,7 @@ def view(
     every: _Every = None,
     channel: Channels = [],  # noqa: B006
     look: _Look = None,
+    states: _States = None,
     output: _Page = None,
     open_: _Open = False,
     sets: SetValues = [],  # noqa: B006
@@ -77,38 +88,35 @@ def view(
 ) -> int:
     """Write one HTML file that plays the motion in any browser, without network: turn, scrub, compare worlds, follow curves.
 
-    A run may still be going on; a scene is shown at its start. Colours, cameras and shapes that are only seen: `look`.
+    A run may still be going on; a scene is shown at its start, or at the states of --states. Colours, cameras and
+    shapes that are only seen: `look`.
     Example: simcli view outputs/swing.h5 --open
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
-    from simcli.analysis.states.subject import is_hdf5
-    from simcli.exchange.importing import import_overrides
     from simcli.records.drafts import claim_path
-    from simcli.records.reading.reader import open_trajectory
     from simcli.view.page.content import Content
-    from simcli.view.page.curves import groups_of
-    from simcli.view.subject import subject_of_run, subject_of_scene
 
     columns, most = _columns_of(grid, overlay)
     worlds = parse_worlds(world) if world is not None else None
     if worlds and columns and len(worlds) > most:
         raise UsageError(f"--grid {grid} has room for {console.plural(most, 'world')}, and --world names {len(worlds)}")
+    changes = [*sets, *_reading(file, package_path, fix_inertia)]
     with ExitStack() as opened:
-        if is_hdf5(file):
-            if sets or package_path or fix_inertia:
+        if _is_of_states(file, states):
+            if channel or look or columns or overlay or len(worlds or (0,)) > 1:
+                raise UsageError("--channel, --look, --grid, --overlay and several worlds are of runs, not of states")
+            made = _of_states(file, states, changes, worlds, every or 1)
+        elif _is_run(file):
+            if changes:
                 raise UsageError(_OF_STARTS)
-            run = opened.enter_context(open_trajectory(file))
-            subject = subject_of_run(run, worlds, most or _few(run, every or 1), look)
-            groups, n_frames = groups_of(run, split_words("--channel", channel)), len(range(0, run.n_frames, every or 1))
-            target = output or file.with_suffix(".html")
+            made = _of_run(file, opened, worlds, most, every or 1, look, channel)
         else:
             if channel or every or look:
                 raise UsageError("--channel, --every and --look are of runs: simcli run SCENE first")
-            reading = import_overrides(file, package_path, fix_inertia)
-            subject = subject_of_scene(file, [*reading, *sets], worlds, most or _MOST_WORLDS)
-            groups, n_frames = [], 1
-            target = output or OUTPUTS / f"{subject.spec.name}.html"
-        claim_path(target, force, [file])
+            made = _of_start(file, changes, worlds, most or _MOST_WORLDS)
+        subject, groups, n_frames, usual = made
+        target = output or usual
+        claim_path(target, force, [file, *([states] if states else [])])
         content = Content(subject, slice(0, None, every or 1), groups)
         _say_size(target, content, n_frames, every)
         _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
@@ -119,6 +127,54 @@ def view(
     if open_:
         _open(target)
     return Exit.OK
+
+
+def _reading(file: Path, package_path: list[Path], fix_inertia: bool) -> list:
+    """How a model of another format is read."""
+    from simcli.exchange.importing import import_overrides
+
+    return import_overrides(file, package_path, fix_inertia) if package_path or fix_inertia else []
+
+
+def _is_run(file: Path) -> bool:
+    from simcli.records.hdf5_bytes import is_hdf5
+
+    return is_hdf5(file)
+
+
+def _is_of_states(file: Path, states: Path | None) -> bool:
+    """Whether it is states that are seen: of --states, or of a result."""
+    from simcli.records.reading.result_reader import is_result
+
+    return states is not None or (_is_run(file) and is_result(file))
+
+
+def _of_states(file: Path, states: Path | None, changes: list, worlds: list[int] | None, every: int):
+    """What is seen of states, its curves, the number of its frames, and the usual name of its page."""
+    from simcli.view.subject import subject_of_states
+
+    subject = subject_of_states(file, states, changes, worlds)
+    return subject, [], len(range(0, len(subject.states), every)), (states or file).with_suffix(".html")
+
+
+def _of_run(file: Path, opened: ExitStack, worlds: list[int] | None, most: int, every: int, look: Path | None, channel):
+    """The same of a run."""
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.view.page.curves import groups_of
+    from simcli.view.subject import subject_of_run
+
+    run = opened.enter_context(open_trajectory(file))
+    subject = subject_of_run(run, worlds, most or _few(run, every), look)
+    groups = groups_of(run, split_words("--channel", channel))
+    return subject, groups, len(range(0, run.n_frames, every)), file.with_suffix(".html")
+
+
+def _of_start(file: Path, changes: list, worlds: list[int] | None, most: int):
+    """The same of a scene at its start."""
+    from simcli.view.subject import subject_of_scene
+
+    subject = subject_of_scene(file, changes, worlds, most)
+    return subject, [], 1, OUTPUTS / f"{subject.spec.name}.html"
 
 
 def _say_written(target: Path, facts: dict) -> None:
