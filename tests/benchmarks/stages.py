@@ -98,13 +98,14 @@ def profile(task: str, worlds: int | None, case: int, precision: str, duration: 
         shares[name] += hits[line] / max(hits[:-1].sum(), 1)
         counts[name] += tally[:, line].sum() / (blocks * frames * work.stride)
     each = 1e6 * seconds / (blocks * frames * work.stride)
+    lanes = program.arena.device.lanes  # one for a single world, whatever the device has
     rows = [
         (name, f"{100 * share:.1f}", f"{each * share:.2f}", f"{counts[name]:.2f}", f"{each * share / counts[name]:.2f}")
         for name, share in shares.most_common()
         if share > _LEAST
     ]
     console.data(
-        f"{work.scene.stem}: {each / device.lanes:.2f} us a world-step, {sum(counts.values()):.0f} lines a step, "
+        f"{work.scene.stem}: {each / lanes:.2f} us a world-step, {sum(counts.values()):.0f} lines a step, "
         f"{hits[:-1].sum()} looks"
     )
     console.data(console.table(rows, ("stage", "%", "us a step of a block", "times", "us each"), indent=""))
