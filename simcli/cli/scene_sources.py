@@ -66,7 +66,7 @@ def say_report(report) -> None:
     console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()) + apart)
     for fate in ("changed", "dropped"):
         for kind, why, entries in report.sums(fate):
-            names = [f"{entry.name or kind}:{entry.line}" for entry in entries]
+            names = [f"{entry.name or kind}:{entry.line}" if entry.line else entry.name or kind for entry in entries]
             console.say(f"  {fate} {len(entries)} {kind} ({first_few(names, _TOLD)}): {why}")
 
 

@@ -21,7 +21,7 @@ from simcli.spec.document.scene_file import Document, HeldScene, ReadRun
 from simcli.spec.loading import load_document, load_held
 from simcli.spec.lookup.structure import WORLD_NAME
 
-SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".usd", ".usda", ".usdc", ".usdz")
 _FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots
 _ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf"}
 PACKAGE_PATH, FIX_INERTIA = "--package-path", "--fix-inertia"
@@ -94,11 +94,11 @@ def is_foreign(path: Path) -> bool:
 
 
 def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedModel:
-    """Make a scene of a URDF, MJCF or SDF file.
+    """Make a scene of a URDF, MJCF, SDF or USD file.
 
     Raises:
         FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
-        UsageError: MuJoCo is missing, or an option is not for the format.
+        UsageError: MuJoCo or usd-core is missing, or an option is not for the format.
     """
     options = options or ImportOptions()
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
@@ -112,12 +112,16 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedM
 
 
 def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportReport) -> SourceModel:
+    if path.suffix.lower().startswith(".usd"):
+        from simcli.exchange.usd.usd_file import read_usd  # only for such a file: scenes pass here, too
+
+        return _completed(path, read_usd(path, meshes, report), options, options.base or "floating", report)
     root = read_xml(path)
     _refuse_other_format(path, root)
     if root.tag != "mujoco":
         refuse_macros(path, root)
     if root.tag == "robot":
-        from simcli.exchange.urdf.urdf_file import read_urdf  # only for such a file: scenes pass here, too
+        from simcli.exchange.urdf.urdf_file import read_urdf
 
         mechanism = read_urdf(path, root, meshes, report)
         _group(mechanism, MODEL_LAYER)

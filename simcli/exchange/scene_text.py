@@ -6,7 +6,15 @@ import numpy as np
 
 from simcli.exchange.source.import_report import ImportReport
 from simcli.exchange.source.layers import set_layers
-from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, body_look, own_look
+from simcli.exchange.source.mechanism import (
+    SourceEntry,
+    SourceFrame,
+    SourceJoint,
+    SourceLink,
+    SourceModel,
+    body_look,
+    own_look,
+)
 from simcli.spec.document.resolved_yaml import flow_text
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import title_of_stem
@@ -41,13 +49,13 @@ def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> st
     lines += ["bodies:"]
     for link in mechanism.links.values():
         if link.name != WORLD_NAME:
-            lines += _entry(link.name, _body(link, mechanism), link.file or source, link.line)
+            lines += _entry(link.name, _body(link, mechanism), _place(link, source))
     lines += ["", "joints:"] if mechanism.joints else []
     for joint in mechanism.joints.values():
-        lines += _entry(joint.name, _joint(joint), joint.file or source, joint.line)
+        lines += _entry(joint.name, _joint(joint), _place(joint, source))
     lines += ["", "forces:"] if mechanism.forces else []
     for name, force in mechanism.forces.items():
-        lines += _entry(name, force.words, force.file or source, force.line)
+        lines += _entry(name, force.words, _place(force, source))
     lines += _section("initial", {"joint_q": initial} if initial else {})
     solver = sections.pop("solver", {"type": "generalized", "dt": "1 ms"})
     run = sections.pop("run", {"duration": 1})
@@ -149,9 +157,14 @@ def _pose(frame: SourceFrame) -> dict:
 # Text.
 
 
-def _entry(name: str, words: dict, source: str, line: int) -> list[str]:
+def _place(entry: SourceLink | SourceJoint | SourceEntry, source: str) -> str:
+    """Where an entry stands in the source: a line, or the path of a prim; "" for one that is not in it."""
+    return f"{entry.file or source}:{entry.line}" if entry.line else entry.file
+
+
+def _entry(name: str, words: dict, place: str) -> list[str]:
     """A body or a joint: in one line where that is short, else a key to a line."""
-    comment = f"# {source}:{line}" if line else ""
+    comment = f"# {place}" if place else ""
     short = f"  {flow_text(name)}: {_flow(words)}"
     if len(short) + len(comment) + 2 <= _WIDTH and "shapes" not in words and "look" not in words:
         return [f"{short}  {comment}".rstrip()]

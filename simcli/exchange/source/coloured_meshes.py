@@ -295,7 +295,7 @@ def _look_of_material(header: dict, material: dict) -> MaterialLook:
     surface = material.get("pbrMetallicRoughness", {})
     texture = surface.get("baseColorTexture")
     factor = [float(value) for value in surface.get("baseColorFactor", (1.0, 1.0, 1.0, 1.0))]
-    colour = hex_colour(tuple(map(_srgb, factor[:3])))
+    colour = hex_colour(tuple(map(srgb, factor[:3])))
     opacity = factor[3] if material.get("alphaMode") == "BLEND" else 1.0
     if texture is None:
         return MaterialLook(colour, _seen(opacity))
@@ -309,7 +309,7 @@ def _name_of_image(image: dict) -> str:
     return str(image.get("name", "")) or (Path(unquote(uri)).name if not uri.startswith("data:") else "") or "in the file"
 
 
-def _srgb(value: float) -> float:
+def srgb(value: float) -> float:
     """Of a linear colour."""
     value = min(max(value, 0.0), 1.0)
     return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1.0 / 2.4) - 0.055

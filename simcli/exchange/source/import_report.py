@@ -21,7 +21,8 @@ class ImportEntry:
         name: of the element, or of what it belongs to; "" if it has none.
         line: where it stands in the source, 0 if that is not known.
         why: how it was changed, or why it was dropped; "" for what was carried.
-        file: that holds the line, relative to the model's folder, if the model includes it; "" for the model itself.
+        file: that holds the line, relative to the model's folder, if the model includes it; "" for the model itself; of
+            USD, which has no lines, the path of the prim.
         is_note: of what was dropped, whether nothing moves otherwise without it: looks, names, numbers of other programs.
     """
 
