@@ -31,7 +31,7 @@ def write_with_meshes(target: Path, found, force: bool) -> None:
 
     Args:
         target: of the file.
-        found: its `text`, and `files` by their paths relative to it.
+        found: its `text` or `data`, and `files` by their paths relative to it.
         force: whether meshes may replace others, of the same name, beside the file.
 
     Raises:
@@ -50,6 +50,10 @@ def write_with_meshes(target: Path, found, force: bool) -> None:
         if not _holds(path, data):
             with drafted(path) as draft:
                 draft.write_bytes(data)
+    if found.data:
+        with drafted(target) as draft:
+            draft.write_bytes(found.data)
+        return
     with written(target) as stream:
         stream.write(found.text)
 

@@ -21,6 +21,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
+from simcli.exchange.writing.usd_geometry import linear_colour
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
 from simcli.view.drawing.items import HERE, UPRIGHT, Drawing, Item, Strand
@@ -32,11 +33,11 @@ MAGIC, _VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
 MOST_GLB_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
 FLOAT, UINT = 5126, 5125
 VERTICES, INDICES = 34962, 34963
-_THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
+THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
 Y_UP = {0: (0.0, 0.0, 0.5**0.5, 0.5**0.5), 1: UPRIGHT, 2: (-(0.5**0.5), 0.0, 0.0, 0.5**0.5)}  # from the axis that is up
 _UPSIDE_DOWN = {0: (0.0, 0.0, -(0.5**0.5), 0.5**0.5), 1: (1.0, 0.0, 0.0, 0.0), 2: (0.5**0.5, 0.0, 0.0, 0.5**0.5)}
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
-_PARTS = {"translation": slice(3), "rotation": slice(3, RIGID), "scale": slice(RIGID, RIGID + 3)}  # of poses
+POSE_PARTS = {"translation": slice(3), "rotation": slice(3, RIGID), "scale": slice(RIGID, RIGID + 3)}  # of poses
 ASKEW = 1e-3  # of a stretch, what is not along the body axes, from which on no scale can tell it
 
 
@@ -97,7 +98,7 @@ class _Scene:
         """The number of a material, made where it is needed first."""
         key = (tuple(colour), opacity, two_sided)
         if key not in self._materials:
-            factor = [*(_linear(value) for value in colour), float(opacity)]
+            factor = [*(linear_colour(value) for value in colour), float(opacity)]
             one = {"pbrMetallicRoughness": {"baseColorFactor": factor, "metallicFactor": 0.0, "roughnessFactor": 0.8}}
             one |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
             self.materials.append(one | ({"doubleSided": True} if two_sided else {}))
@@ -213,7 +214,7 @@ def _add_drawing(scene: _Scene, drawing: Drawing, low: Array, high: Array) -> No
         child = scene.node(name=item.name, mesh=mesh, **place)
         scene.nodes[1 + item.body].setdefault("children", []).append(child)
     for strand in drawing.strands:
-        radius = _THIN * strand.radius if strand.kind == "spring" else strand.radius
+        radius = THIN * strand.radius if strand.kind == "spring" else strand.radius
         rod = Item(strand.name, -1, "cylinder", (radius, 1.0), HERE, UPRIGHT, strand.colour)
         scene.nodes[0]["children"].append(scene.node(name=strand.name, mesh=scene.mesh(rod, reach)))
     if not scene.nodes[0]["children"]:
@@ -225,10 +226,10 @@ def _stand(scene: _Scene, drawing: Drawing, poses: Array, has_scale: Array) -> N
     poses = np.where(np.isfinite(poses), poses, UNMOVED)
     for body, pose in enumerate(poses):
         scene.nodes[1 + body] |= {"translation": pose[:3].tolist(), "rotation": _unit(pose[3:RIGID])}
-        scene.nodes[1 + body] |= {"scale": pose[_PARTS["scale"]].tolist()} if has_scale[body] else {}
+        scene.nodes[1 + body] |= {"scale": pose[POSE_PARTS["scale"]].tolist()} if has_scale[body] else {}
     first = len(scene.nodes) - len(drawing.strands)
     for k, strand in enumerate(drawing.strands):
-        scene.nodes[first + k] |= {path: values[0].tolist() for path, values in _spans(strand, poses[None]).items()}
+        scene.nodes[first + k] |= {path: values[0].tolist() for path, values in spans_of(strand, poses[None]).items()}
 
 
 class Scaled:
@@ -270,18 +271,18 @@ def _write_motion(
     seen: ExportSeen,
 ) -> None:
     """Write all animated values, in blocks of frames."""
-    for first, poses in _steady(motion):
+    for first, poses in steady_poses(motion):
         for body, some in tracks.items():
             for track in some:
-                track.put(stream, base, first, poses[:, body, _PARTS[track.path]])
+                track.put(stream, base, first, poses[:, body, POSE_PARTS[track.path]])
         for k, some in strands.items():
-            values = _spans(drawing.strands[k], poses)
+            values = spans_of(drawing.strands[k], poses)
             for track in some:
                 track.put(stream, base, first, values[track.path])
         seen((first + len(poses)) / motion.n_frames)
 
 
-def _steady(motion: Scaled) -> Iterator[tuple[int, Array]]:
+def steady_poses(motion: Scaled) -> Iterator[tuple[int, Array]]:
     """First frame and poses, (f, B, 13): without gaps, and without quaternions that jump to their opposite."""
     last = np.tile(UNMOVED, (len(motion.has_scale), 1))
     for first, poses in motion.blocks():
@@ -296,7 +297,7 @@ def _steady(motion: Scaled) -> Iterator[tuple[int, Array]]:
         yield first, poses
 
 
-def _spans(strand: Strand, poses: Array) -> dict[str, Array]:
+def spans_of(strand: Strand, poses: Array) -> dict[str, Array]:
     """Middle [m], turn of z, and scale of a rod of length 1 that goes from one end to the other."""
     ends = [
         np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], np.array(point))
@@ -318,8 +319,3 @@ def _continuous(turn: Array) -> Array:
 def _unit(turn) -> list[float]:
     turn = np.asarray(turn, float)
     return (turn / np.linalg.norm(turn)).tolist()
-
-
-def _linear(value: float) -> float:
-    """Of sRGB, as glTF wants colours."""
-    return float(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)

@@ -56,6 +56,7 @@ class _Format(NamedTuple):
         return getattr(import_module(f"simcli.{module}"), function)
 
 
+_USD = {".usda": "USD, text", ".usdc": "USD, a crate", ".usd": "USD, a crate", ".usdz": "USD, a package"}
 FORMATS = (
     _Format(".csv", "CSV", "analysis.export.text_files:write_channels_csv"),
     _Format(".parquet", "Parquet", "analysis.export.binary_files:write_parquet", seeks=True),
@@ -72,19 +73,25 @@ FORMATS = (
         has_folder=True,
     ),
     _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
+    *(
+        _Format(suffix, what, "view.usd_motion:write", "frame", takes_channels=False, takes_worlds=False)
+        for suffix, what in _USD.items()
+    ),
     _Format(".urdf", "the mechanism of a scene as URDF", "", "element", of_scene=True),
     _Format(".xml", "the mechanism of a scene as MJCF", "", "element", of_scene=True),
+    *(_Format(suffix, f"a scene as {what}, with physics", "", "element", of_scene=True) for suffix, what in _USD.items()),
 )
 
 
-def format_of(path: Path) -> _Format:
-    """The format that a suffix names.
+def format_of(path: Path, is_run: bool = True) -> _Format:
+    """The format that a suffix names; of those for runs and scenes the one for what is there.
 
     Raises:
         UsageError: it names none.
     """
-    names = [one.suffix for one in FORMATS]
-    return FORMATS[names.index(suffix_of(path, names))]
+    suffix = suffix_of(path, list(dict.fromkeys(one.suffix for one in FORMATS)))
+    known = [one for one in FORMATS if one.suffix == suffix]
+    return next((one for one in known if one.of_scene != is_run), known[0])
 
 
 def write_model(scene: Path, target: Path, strict: bool, force: bool, json: bool) -> int:
@@ -145,22 +152,24 @@ def export(
     ] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
+    r"""Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK), .glb or .usdc.
 
-    A scene becomes a model, .urdf or .xml (MJCF), with its meshes beside it and a report of what was changed or dropped.
+    A scene becomes a model, .urdf, .xml (MJCF) or .usda, with its meshes and a report of what was changed or dropped. USD
+    (.usda, .usdc, .usdz) needs usd-core: pip install 'simcli\[usd]'.
     Several worlds get a column `world`. Without --channel: all joint coordinates and velocities. `-c contacts` writes a row
     per contact, with time, world and the names of the shapes. Without -o: CSV to stdout, with --json the columns as JSON.
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     Example: simcli export scenes/puma560.yaml -o puma.urdf
     """
     from simcli.analysis.export.channel_tables import Extract
+    from simcli.records.hdf5_bytes import is_hdf5
     from simcli.records.reading.reader import open_trajectory
 
     output = None if goes_to_stdout(output, json) else output
     target = output or file.with_suffix(".csv")
-    format = format_of(target)
+    format = format_of(target, is_hdf5(file))
     if strict and not format.of_scene:
-        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
+        raise UsageError("--strict is of models: write -o robot.urdf, -o robot.xml, or of a scene -o robot.usda")
     if output is not None:
         _claim_target(target, format, force, file)
     if format.of_scene:

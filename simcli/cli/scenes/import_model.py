@@ -33,7 +33,8 @@ class _Base(StrEnum):
 
 def import_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="URDF, MJCF or SDF file.", callback=existing_file, show_default=False)
+        Path,
+        typer.Argument(metavar="MODEL", help="URDF, MJCF, SDF or USD file.", callback=existing_file, show_default=False),
     ],
     output: Annotated[
         Path | None,
@@ -42,7 +43,7 @@ def import_command(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if motion depends on what is dropped.")] = False,
     base: Annotated[
         _Base | None,
-        typer.Option("--base", help="The first link of a URDF or SDF file.", show_default="fixed in URDF, floating in SDF"),
+        typer.Option("--base", help="The first link of a model; not of MJCF.", show_default="fixed in URDF, else floating"),
     ] = None,
     package_path: PackagePath = [],  # noqa: B006
     self_collision: Annotated[
@@ -55,7 +56,7 @@ def import_command(
     r"""Make a scene of a model, and report what became of each of its elements.
 
     Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
-    MJCF needs mujoco: pip install 'simcli\[import]'.
+    MJCF needs mujoco: pip install 'simcli\[import]'. USD (.usd, .usda, .usdc, .usdz) needs usd-core: 'simcli\[usd]'.
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model

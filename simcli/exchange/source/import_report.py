@@ -111,11 +111,13 @@ class ConvertedModel:
     """What was made of a model or a scene in another format.
 
     Attributes:
-        text: of the file.
+        text: of the file; "" of one that is no text.
         files: path relative to the file to bytes, of the meshes that it names.
         report: what became of each element.
+        data: bytes of a file that is no text.
     """
 
     text: str
     files: dict[str, bytes]
     report: ImportReport
+    data: bytes = b""

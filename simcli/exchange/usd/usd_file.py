@@ -43,7 +43,9 @@ def read_usd(path: Path, meshes: MeshFiles, report: ImportReport) -> SourceModel
     """
     with quiet_usd():
         stage = open_stage(path, meshes)
-        mechanism = SourceModel(path.stem, links={WORLD_NAME: SourceLink(WORLD_NAME, 0)})
+        default = stage.GetDefaultPrim()
+        name = default.GetName() if default else path.stem
+        mechanism = SourceModel(name, links={WORLD_NAME: SourceLink(WORLD_NAME, 0)})
         source = UsdSource(path, stage, meshes, report, mechanism)
         _read_metrics(source)
         _read_gravity(source)
@@ -252,13 +254,20 @@ def _read_roots(source: UsdSource) -> tuple[list[str], set[str]]:
         source.report.kept("articulation", path, 0, "", path)
     if not has_root:
         return roots, set()
-    edges = [_bodies_of(source, prim) for prim in source.prims.values() if str(prim.GetTypeName()) in JOINTS]
+    edges = [_bodies_of(source, prim) for prim in source.prims.values() if _is_of_articulation(source, prim)]
     grown = True
     while grown:
         more = {body for edge in edges if rooted & set(edge) for body in edge} - rooted
         rooted |= more
         grown = bool(more)
     return roots, rooted
+
+
+def _is_of_articulation(source: UsdSource, prim) -> bool:
+    """Whether a prim is a joint that connects the bodies of an articulation."""
+    if str(prim.GetTypeName()) not in JOINTS or not source.flag(prim, "physics:jointEnabled", True):
+        return False
+    return not source.flag(prim, "physics:excludeFromArticulation", False)
 
 
 def _bodies_of(source: UsdSource, joint) -> list[str]:

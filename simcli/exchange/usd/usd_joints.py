@@ -270,57 +270,60 @@ def _lose_instance(source: UsdSource, prim, kind: str, instance: str, why: str) 
 
 
 def span_tree(source: UsdSource, roots: list[str]) -> None:
-    """Turn joints so that they lead away from the world and from roots, and mark those that close loops.
+    """Mark the joints that close loops, and turn the others so that they lead away from the world and from roots.
+
+    Of the joints that connect the same links the first ones of the stage are the tree.
 
     Args:
         source: the stage, whose joints are read.
         roots: names of the links that are roots of articulations.
     """
-    joints = source.mechanism.joints
-    at: dict[str, list[SourceJoint]] = {name: [] for name in source.mechanism.links}
-    for joint in joints.values():
-        if "loop" not in joint.words:
-            at[joint.parent].append(joint)
-            at[joint.child].append(joint)
+    mechanism = source.mechanism
+    part = {name: name for name in mechanism.links}  # of what is connected so far
+    at: dict[str, list[SourceJoint]] = {name: [] for name in mechanism.links}
+    for joint in mechanism.joints.values():
+        one, other = part[joint.parent], part[joint.child]
+        if "loop" in joint.words or one == other:
+            joint.words["loop"] = True
+            if joint.child == WORLD_NAME:
+                _turn(joint)
+            continue
+        part |= {name: one for name, held in part.items() if held == other}
+        at[joint.parent].append(joint)
+        at[joint.child].append(joint)
     reached: set[str] = set()
-    held: set[str] = set()
-    for root in (WORLD_NAME, *roots, *source.mechanism.links):
+    for root in (WORLD_NAME, *roots, *mechanism.links):
         waiting = [] if root in reached else [root]
-        reached.add(root)
         while waiting:
             link = waiting.pop(0)
+            reached.add(link)
             for joint in at[link]:
                 outer = joint.child if joint.parent == link else joint.parent
                 if outer in reached:
                     continue
-                if joint.child == link:
-                    _turn(joint)
-                reached.add(outer)
-                held.add(joint.name)
+                if joint.child == link and not _turn(joint):
+                    mechanism.links[outer].frame = SourceFrame()  # which follows from the joint
                 waiting.append(outer)
-    for joint in joints.values():
-        if joint.name not in held:
-            if joint.child == WORLD_NAME:
-                _turn(joint)
-            joint.words["loop"] = True
-    order = sorted(joints.values(), key=lambda joint: "loop" in joint.words)
-    source.mechanism.joints = {joint.name: joint for joint in order}
+    order = sorted(mechanism.joints.values(), key=lambda joint: "loop" in joint.words)
+    mechanism.joints = {joint.name: joint for joint in order}
 
 
-def _turn(joint: SourceJoint) -> None:
+def _turn(joint: SourceJoint) -> bool:
     """Parent and child in each other's place: the same motion about the reversed axes in reversed order.
 
-    Slides and turns of one joint cannot change their order; such a joint stays as it is.
+    Returns:
+        Whether that was done: slides and turns of one joint cannot change their order, and such a joint stays as it is.
     """
     axes = joint.words.get("axes", {})
     if "linear" in axes and "angular" in axes:
-        return
+        return False
     joint.parent, joint.child = joint.child, joint.parent
     joint.parent_frame, joint.child_frame = joint.child_frame, joint.parent_frame
     if joint.axis is not None:
         joint.axis = tuple(-x + 0.0 for x in joint.axis)
     for kind, some in axes.items():
         axes[kind] = [words | {"axis": [-x + 0.0 for x in words["axis"]]} for words in reversed(some)]
+    return True
 
 
 def start_joints(source: UsdSource) -> None:

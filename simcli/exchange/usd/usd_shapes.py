@@ -1,7 +1,7 @@
 """Geometry of USD: gprims as shapes that collide or are only seen, meshes with their approximations, materials, looks.
 
 A prim with CollisionAPI collides; one that is visible is drawn, too. What a body weighs is that of its colliders, see
-`usd_file`; of a mesh it is that of its approximation.
+`usd_file`; of a mesh that of its approximation, of those that may be concave that of the mesh.
 
 Sources: OpenUSD, UsdGeom (gprims, primvars), UsdShade (bindings), UsdPhysics (CollisionAPI, MeshCollisionAPI, MaterialAPI).
 Deviation: planes have no end; radii of a scaled cylinder, capsule or cone are the larger one.
@@ -38,10 +38,10 @@ _ROUND = {  # type of a scene, and what the format has by default: radius, heigh
     "Cone": ("cone", 1.0, 2.0),
 }
 GPRIMS = ("Cube", "Sphere", "Plane", "Mesh", *_ROUND)
-_EXACT = {
-    "none": "",
-    "convexDecomposition": "collides as it is, not as convex parts: see `simcli decompose`",
-    "meshSimplification": "collides as it is, not simplified",
+_EXACT = {  # approximations that may be concave, and what a hull in their place is not
+    "none": "not as it is: see `simcli decompose`",
+    "convexDecomposition": "not as convex parts: see `simcli decompose`",
+    "meshSimplification": "not as a simpler mesh: see `simcli decompose`",
 }
 
 
@@ -210,21 +210,22 @@ def _mesh(source: UsdSource, prim, place: Placement, is_solid: bool) -> Form:
         return form._replace(centre=centre / source.length, change="; ".join([*changes, f"is its `{kind}`"]))
     if kind not in _EXACT and kind != "convexHull":
         changes.append(f"collides as its convex hull, not by the approximation `{kind[:40]}`")
-    volume, words = None, {}
-    if kind in _EXACT:
-        try:
-            volume, words = mesh_properties(vertices, faces), {"convex": False}
-            changes += [_EXACT[kind]] if _EXACT[kind] else []
-        except MeshError as error:
-            changes.append(f"collides as its convex hull: {error}")
     try:
         corners, rings, _ = convex_hull(vertices)
     except HullError as error:
         raise LostShapeError(f"mesh: {error}") from None
-    if volume is None:
-        fans = [(ring[0], *pair) for ring in rings for pair in pairwise(ring[1:])]
-        volume = mesh_properties(corners, np.array(fans))
-    return Form(_stored(source, prim, vertices, faces) | words, np.eye(3), np.zeros(3), volume, "; ".join(changes))
+    fans = [(ring[0], *pair) for ring in rings for pair in pairwise(ring[1:])]
+    volume = mesh_properties(corners, np.array(fans))
+    if kind in _EXACT:
+        hull = float(volume.mass)
+        try:
+            volume = mesh_properties(vertices, faces)
+            is_hull = hull < float(volume.mass) * (1.0 + ROUNDING)
+        except MeshError as error:
+            changes.append(f"its mass is that of its convex hull: {error}")
+            is_hull = False
+        changes += [] if is_hull else [f"collides as its convex hull, {_EXACT[kind]}"]
+    return Form(_stored(source, prim, vertices, faces), np.eye(3), np.zeros(3), volume, "; ".join(changes))
 
 
 def _triangles(source: UsdSource, prim, place: Placement) -> tuple[Array, Array, list[str]]:
