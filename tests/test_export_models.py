@@ -1,7 +1,8 @@
-"""Scenes as URDF and MJCF: the motion of the scene, by MuJoCo and after the way back; every loss told; MuJoCo's contacts."""
+"""Scenes as URDF, MJCF, USD: the motion of the scene, by MuJoCo and after the way back; every loss told; contacts."""
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -53,6 +54,9 @@ TO_URDF = (
 )
 # That and springs and loops come back from MJCF.
 FROM_MJCF = (*TO_URDF, "bungee", "slider_pendulum", "n_fourbar")
+# Numbers of USD are of single precision.
+TO_USD = (*TO_URDF, "heavy_top", "n_fourbar")
+SINGLE = 1e-6  # [m]
 OWN = {
     "all_joints": JOINTS.replace("BALL", BALL_START),
     "all_forces": FORCES,
@@ -103,6 +107,21 @@ def start_of(path, sets, axis_by_axis):
     return f"initial={json.dumps({'joint_q': q, 'joint_qd': qd})}"
 
 
+def rates_of(path, sets):
+    """What a file of USD does not say: the velocities of the joints of the tree of a scene, as it calls them."""
+    document = load_scene(path, sets)
+    spec = resolve(document)
+    model = build(spec, document)
+    for j, name in enumerate(model.joints.name):
+        rates = model.joint_qd[0, slice(*model.joints.qd_start[j : j + 2])].tolist()
+        if name in spec.joints and spec.joints[name].type != "free" and any(rates) and model.joints.is_tree[j]:
+            yield f"joints.{in_usd(name)}.qd={json.dumps(rates if len(rates) > 1 else rates[0])}"
+
+
+def in_usd(name):
+    return name.replace("/", "_").replace("-", "_")
+
+
 def quick_and_slow(names):
     return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in names]
 
@@ -123,6 +142,11 @@ def runs(tmp_path_factory, request):
             back.write_text(exported(path, ".xml", sets).text)
             more = [word for one in (*OVER[:3], start_of(path, sets, False)) for word in ("--set", one)]
             commands.append(["run", back, *more, "-q", "--force", "-o", folder / f"{name}_mjcf.h5"])
+        if name in TO_USD and find_spec("pxr"):
+            back = folder / f"{name}.usda"
+            back.write_text(exported(path, ".usda", sets).text)
+            more = [word for one in (*OVER[:3], *rates_of(path, sets)) for word in ("--set", one)]
+            commands.append(["run", back, *more, "-q", "--force", "-o", folder / f"{name}_usd.h5"])
         if name in TO_URDF or name == "hanging_ball":
             back = folder / f"{name}.urdf"
             back.write_text(exported(path, ".urdf", sets).text)
@@ -176,6 +200,14 @@ def test_a_scene_comes_back_from_mjcf_with_its_motion(runs, name):
     before, after = centres(runs / f"{name}.h5"), centres(runs / f"{name}_mjcf.h5")
     for body, way in before.items():
         assert np.abs(way - after[body.replace("/", "_")]).max() < 1e-10, body
+
+
+@pytest.mark.parametrize("name", quick_and_slow(TO_USD))
+def test_a_scene_comes_back_from_usd_with_its_motion(runs, name):
+    pytest.importorskip("pxr")
+    before, after = centres(runs / f"{name}.h5"), centres(runs / f"{name}_usd.h5")
+    for body, way in before.items():
+        assert np.abs(way - after[in_usd(body)]).max() < SINGLE, body
 
 
 @pytest.mark.parametrize("name", quick_and_slow([*TO_MJCF, "all_joints", "all_forces"]))
@@ -277,7 +309,7 @@ def test_every_element_of_a_scene_is_told(tmp_path):
     path.write_text(OWN["all_forces"])
     document = load_scene(path)
     spec = resolve(document)
-    for suffix in (".urdf", ".xml"):
+    for suffix in (".urdf", ".xml", *([".usda"] if find_spec("pxr") else [])):
         report = export_scene(document, spec, suffix).report
         told = [(entry.kind, entry.name) for entry in report.entries]
         assert len(set(told)) == len(told)
@@ -288,9 +320,9 @@ def test_every_element_of_a_scene_is_told(tmp_path):
         assert path.read_text().splitlines()[lines["force", "wind"] - 1].startswith("  wind:")
         fates = {(entry.kind, entry.name): entry.fate for entry in report.entries}
         assert {fate for (kind, _), fate in fates.items() if kind == "force"} == (
-            {"dropped"} if suffix == ".urdf" else {"changed"}
+            {"changed"} if suffix == ".xml" else {"dropped"}
         )
-        assert report.loses == (suffix == ".urdf")
+        assert report.loses == (suffix != ".xml")
 
 
 SOFT_RING = """simcli: 1
@@ -316,6 +348,21 @@ def test_what_a_model_takes_for_its_hull_or_for_rigid_is_told(tmp_path, capsys, 
     assert "dropped 2 convex" in capsys.readouterr().err
     path.write_text(SOFT_RING.replace("convex: false", "convex: true").replace("affine: {transform: {pose: {}}}, ", ""))
     assert not exported(path, suffix).report.loses
+
+
+def test_usd_lets_touch_what_the_scene_lets_touch(tmp_path):
+    """Shapes of a scene that came back touch as before; of pairs with numbers of their own only that they touch."""
+    pytest.importorskip("pxr")
+    found = []
+    for path in (tmp_path / "touching.yaml", tmp_path / "touching.usda"):
+        path.write_text(TOUCHING if path.suffix == ".yaml" else exported(tmp_path / "touching.yaml", ".usda").text)
+        document = load_scene(path)
+        model = build(resolve(document), document)
+        pairs = model.contacts.pairs
+        names = [(name.partition("/")[2] and name) or f"world/{name}" for name in model.shapes.name]
+        found.append({frozenset((names[a], names[b])) for a, b in zip(pairs.shape_a, pairs.shape_b, strict=True)})
+    assert len(found[0]) > 8
+    assert found[0] == found[1]
 
 
 def test_contact_that_is_off_is_off_in_mjcf_and_told_in_urdf(tmp_path):

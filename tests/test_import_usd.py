@@ -1,6 +1,8 @@
 """USD with physics as scenes: Newton's numbers of the same files, units and axes, approximations, pairs, what is lost."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from support.usd_files import HULL, UsdFile, write_arm, write_loads
 
 from simcli import rotations as rot
-from simcli.exchange.importing import import_model, load_scene
+from simcli.errors import FileError, UsageError
+from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.model import build
 from simcli.model.bodies.mesh import mesh_properties
 from simcli.model.joints import tree_kinematics
@@ -406,3 +409,136 @@ def test_instances_and_references_within_the_folder_are_bodies(tmp_path):
 
     UsdUtils.CreateNewUsdzPackage(str(tmp_path / "cart.usda"), str(tmp_path / "cart.usdz"))
     assert list(read(tmp_path / "cart.usdz")[0].bodies) == ["wheel", "wheel_2", "wheel_3"]
+
+
+# Files that are refused, with the reason.
+
+
+def usda(text, head='defaultPrim = "A"'):
+    return f"#usda 1.0\n(\n{head}\n)\n{text}".encode()
+
+
+def naming(asset, arc="references"):
+    return usda(f'def Xform "A" (\n    prepend {arc} = {asset}\n)\n{{\n}}\n')
+
+
+BOMB = 'def Xform "A0"\n{\n}\n' + "".join(
+    f'def Xform "A{k}"\n{{\n'
+    + "".join(f'    def Xform "c{i}" (\n instanceable = true\n references = </A{k - 1}>\n)\n{{\n}}\n' for i in range(10))
+    + "}\n"
+    for k in range(1, 10)
+)
+DEEP = "".join(f'def Xform "a{i}"\n{{\n' for i in range(3000)) + "}\n" * 3000
+BODY = 'def Xform "A" (\n    prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]\n)\n{{\n    {}\n}}\n'
+REFUSED = {
+    "no usd": (b"hello", "is no USD"),
+    "nothing": (b"", "is no USD"),
+    "half a text": (usda('def Xform "A" {\n'), "cannot be read as USD"),
+    "half a crate": (b"PXR-USDC" + bytes(80), "cannot be read as USD"),
+    "no package": (b"PK\x03\x04" + bytes(80), "is no package"),
+    "itself": (naming("@hostile.usda@"), "is a part of itself"),
+    "a circle": (naming("@circle.usda@"), "is a part of itself"),
+    "a circle within": (
+        usda('def Xform "A"\n{\n def Xform "b" (\n references = </A>\n)\n {\n }\n}\n'),
+        "is a part of itself",
+    ),
+    "a circle of inherits": (usda('def Xform "A"\n{\n def "b" (\n inherits = </A>\n)\n {\n }\n}\n'), "is a part of itself"),
+    "sublayers in a circle": (usda("", "subLayers = [@hostile.usda@]"), "go in a circle"),
+    "a missing layer": (naming("@gone.usda@"), "there is no such file"),
+    "a missing payload": (naming("@gone.usda@", "payload"), "there is no such file"),
+    "a missing sublayer": (usda("", "subLayers = [@gone.usda@]"), "there is no such file"),
+    "above the folder": (naming("@../outside.usda@"), "outside of the folder"),
+    "by a link": (naming("@link.usda@"), "outside of the folder"),
+    "by a variant": (
+        usda(
+            'def "A" (\n variantSets = "v"\n)\n{\n variantSet "v" = {\n "x" (\n references = @../outside.usda@\n) {\n}\n}\n}'
+        ),
+        "outside of the folder",
+    ),
+    "an absolute path": (naming("@/etc/hostname@"), "outside of the folder"),
+    "a web address": (naming("@https://127.0.0.1/a.usd@"), "outside of the folder"),
+    "another file": (naming("@other.txt@"), "layers are"),
+    "an expression": (naming('@`"${A}.usda"`@'), "an expression"),
+    "no such prim": (naming("@part.usda@</Nope>"), "cannot be composed"),
+    "clips": (usda('def "A" (\n clips = {\n dictionary default = {\n }\n }\n)\n{\n}\n'), "value clips"),
+    "instances of instances": (usda(BOMB), "more than 100000 prims"),
+    "depth": (usda(DEEP), "within each other"),
+    "a unit of nothing": (usda('def "A"\n{\n}\n', "metersPerUnit = 0"), "a unit of 0 m"),
+    "a unit of infinity": (usda('def "A"\n{\n}\n', "kilogramsPerUnit = inf"), "inf kg"),
+    "no mass at all": (usda(BODY.format("")), "/A: link `A` has no mass"),
+    "a mass that is none": (usda(BODY.format("float physics:mass = nan")), "not 1 finite numbers"),
+    "a negative moment": (
+        usda(BODY.format("float physics:mass = 1\n    float3 physics:diagonalInertia = (-1, 1, 1)")),
+        "moment is negative",
+    ),
+    "flat": (
+        usda(BODY.format('double3 xformOp:scale = (1, 0, 1)\n uniform token[] xformOpOrder = ["xformOp:scale"]')),
+        "flattens",
+    ),
+    "far": (
+        usda(BODY.format('double3 xformOp:translate = (inf, 0, 1)\n uniform token[] xformOpOrder = ["xformOp:translate"]')),
+        "its transformation",
+    ),
+    "an empty stage": (usda(""), "nothing in it has mass"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_hostile_files_are_refused_with_the_reason(what, tmp_path, capfd):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    content, words = REFUSED[what]
+    suffix = ".usdc" if "crate" in what else ".usdz" if "package" in what else ".usda"
+    path = folder / f"hostile{suffix}"
+    path.write_bytes(content)
+    (tmp_path / "outside.usda").write_bytes(usda('def Xform "A"\n{\n}\n'))
+    (folder / "link.usda").symlink_to(tmp_path / "outside.usda")
+    (folder / "circle.usda").write_bytes(naming("@hostile.usda@"))
+    (folder / "part.usda").write_bytes(usda('def Xform "A"\n{\n}\n'))
+    (folder / "other.txt").write_text("x")
+    with pytest.raises(FileError, match=re.escape(words)) as error:
+        import_model(path)
+    assert str(path) in str(error.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_that_is_given_may_be_read(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "a.usda").write_bytes(naming("@../outside.usda@"))
+    file = UsdFile(tmp_path / "outside.usda")
+    file.body("a", mass=1.0)
+    file.save()
+    assert import_model(folder / "a.usda", ImportOptions(search=(tmp_path,))).report.counts()["dropped"] == 0
+
+
+MESHES = {
+    "no faces": ({"faceVertexCounts": []}, "has no faces"),
+    "faces of points that are not there": ({"faceVertexIndices": [0, 1, 9] + [0, 1, 2] * 3}, "points that are not there"),
+    "negative faces": ({"faceVertexIndices": [0, 1, -1] + [0, 1, 2] * 3}, "points that are not there"),
+    "counts that do not fit": ({"faceVertexCounts": [3, 3]}, "points that are not there"),
+    "no numbers": ({"points": [(0, 0, float("nan"))] * 5}, "mesh:"),
+    "flat": ({"points": [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 0)]}, "mesh:"),
+}
+
+
+@pytest.mark.parametrize("what", MESHES)
+def test_damaged_meshes_are_left_out_by_name(what, tmp_path):
+    file = UsdFile(tmp_path / "mesh.usda")
+    file.body("a", mass=1.0)
+    mesh = file.solid("Mesh", "a/part")
+    values, words = MESHES[what]
+    for key, value in values.items():
+        mesh.GetAttribute(key).Set(value)
+    file.save()
+    entries = import_model(tmp_path / "mesh.usda").report.entries
+    told = next(one for one in entries if one.name == "/robot/a/part")
+    assert told.fate == "dropped"
+    assert words in told.why
+
+
+def test_without_usd_core_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    (tmp_path / "a.usda").write_bytes(usda(""))
+    with pytest.raises(UsageError, match=r"simcli\[usd\]"):
+        import_model(tmp_path / "a.usda")

@@ -13,7 +13,7 @@ from simcli.exchange.source.beginning import circle_of_gears, set_starts
 from simcli.exchange.source.import_report import ConvertedModel, ImportReport
 from simcli.exchange.source.layers import part_neighbours
 from simcli.exchange.source.lumping import lump
-from simcli.exchange.source.mechanism import MODEL_LAYER, SourceJoint, SourceModel, hide_collisions, lost_looks
+from simcli.exchange.source.mechanism import MODEL_LAYER, SourceJoint, SourceLink, SourceModel, hide_collisions, lost_looks
 from simcli.exchange.source.meshes import MeshFiles
 from simcli.exchange.source.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
@@ -175,7 +175,12 @@ def _refuse_loose_points(path: Path, mechanism: SourceModel) -> None:
         joints = [joint for joint in mechanism.joints.values() if link.name in (joint.parent, joint.child)]
         if link.name != WORLD_NAME and not link.has_mass and mechanism.holder(link.name) is None and len(joints) < 2:
             words = "has no mass, and nothing holds it: give it mass, or add --base fixed"
-            raise FileError(f"{path}:{link.line}: link `{link.name}` {words}")
+            raise FileError(f"{_place(path, link)}: link `{link.name}` {words}")
+
+
+def _place(path: Path, link: SourceLink) -> str:
+    """Where a link stands: a line, or the path of its prim."""
+    return f"{path}:{link.line}" if link.line else f"{path}: {link.file}"
 
 
 def _refuse_other_format(path: Path, root: XmlElement) -> None:
@@ -218,7 +223,7 @@ def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, r
         if done:
             report.amend("inertial", link.name, link.line, done)
         else:
-            left.append(f"{path}:{link.line}: link `{link.name}`: {words}")
+            left.append(f"{_place(path, link)}: link `{link.name}`: {words}")
     if left:
         hint = "fix the file" if options.fix_inertia else "fix the file, or add --fix-inertia to take near ones"
         raise FileError("\n".join([*left[:20], f"{len(left)} of the inertias are impossible: {hint}"]))

@@ -99,7 +99,8 @@ def _write_gravity(written: UsdScene) -> None:
     size = float(np.linalg.norm(gravity))
     physics = UsdPhysics.Scene.Define(written.stage, f"{written.root}/physics")
     physics.CreateGravityMagnitudeAttr(size)
-    physics.CreateGravityDirectionAttr(Gf.Vec3f(*(gravity / size if size else (0.0, 0.0, -1.0)).tolist()))
+    down = gravity / size if size else np.array((0.0, 0.0, -1.0))
+    physics.CreateGravityDirectionAttr(Gf.Vec3f(*down.tolist()))
 
 
 def _write_materials(written: UsdScene) -> dict[str, object]:
