@@ -1,4 +1,4 @@
-"""`simcli export -o x.glb`: what a reader of glTF finds is the motion and the shapes of the run.
+"""`simcli export -o x.glb` and `.usda`: what readers of glTF and USD find is the motion and the shapes of the run.
 
 `simcli decompose`: the convex parts of a mesh are convex, fill it, and collide where it does; what goes wrong is said.
 
@@ -204,6 +204,63 @@ def test_solids_are_closed_and_face_outwards(kind):
     if normals is not None:
         np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0)
         assert (np.einsum("ij,ikj->ik", outside, normals[triangles]) > 0).all()
+
+
+@pytest.fixture(scope="module", params=[".usda", ".usdc", ".usdz"])
+def stage(request, run):
+    usd = pytest.importorskip("pxr.Usd")
+    out = run.with_name(f"a{request.param}")
+    assert command("export", run, "-o", out, "--world", "1", "--every", "2") == Exit.OK
+    return usd.Stage.Open(str(out))
+
+
+def on_stage(stage, path, code):
+    """(4, 4), of a prim, at a time code."""
+    from pxr import UsdGeom
+
+    return np.array(UsdGeom.XformCache(code).GetLocalToWorldTransform(stage.GetPrimAtPath(path))).T
+
+
+def test_time_samples_of_usd_are_the_motion(run, stage):
+    root = str(stage.GetDefaultPrim().GetPath())
+    with open_trajectory(run) as trajectory:
+        time, poses, bodies = trajectory.time[::2], trajectory.read("frames/body_q")[::2, 1], trajectory.bodies
+    codes = time * stage.GetTimeCodesPerSecond()
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0.0, pytest.approx(codes[-1]))
+    for b, name in enumerate(bodies):
+        for frame in (0, 3, len(time) - 1):
+            found = on_stage(stage, f"{root}/{name}", codes[frame])
+            np.testing.assert_allclose(found[:3, 3], poses[frame, b, :3], atol=1e-12)
+            np.testing.assert_allclose(found[:3, :3], rot.quat_to_matrix(poses[frame, b, 3:]), atol=2 * FLOAT32)
+    for frame in (0, 5, 10):
+        ends = on_stage(stage, f"{root}/coil", codes[frame]) @ np.array([[0, 0, -0.5, 1], [0, 0, 0.5, 1]]).T
+        np.testing.assert_allclose(ends[:3].T, [(0, 0, 2.0), poses[frame, bodies.index("ball"), :3]], atol=1e-5)
+
+
+def test_shapes_of_usd_are_those_of_the_run(stage):
+    root = str(stage.GetDefaultPrim().GetPath())
+    kinds = {"ball": "Sphere", "egg": "Sphere", "pill": "Capsule", "can": "Cylinder", "cone": "Cone", "world": "Mesh"}
+    found = {name: str(stage.GetPrimAtPath(f"{root}/{name}").GetChildren()[0].GetTypeName()) for name in kinds}
+    assert found == kinds
+    assert str(stage.GetPrimAtPath(f"{root}/world/post").GetTypeName()) == "Cube"
+    box = on_stage(stage, f"{root}/world/post", 0.0)
+    np.testing.assert_allclose(np.diag(box), (0.1, 0.2, 3.0, 1.0))
+    egg = on_stage(stage, f"{root}/egg", 0.0)
+    assert stage.GetPrimAtPath(f"{root}/egg/s").GetAttribute("radius").Get() == 1.0
+    np.testing.assert_allclose(on_stage(stage, f"{root}/egg/s", 0.0), egg @ np.diag((0.1, 0.2, 0.3, 1.0)), atol=FLOAT32)
+    pill = stage.GetPrimAtPath(f"{root}/pill/s")
+    assert [pill.GetAttribute(key).Get() for key in ("radius", "height", "axis")] == [0.1, 0.4, "Z"]
+    assert not [prim for prim in stage.Traverse() if any("Physics" in one for one in prim.GetAppliedSchemas())]
+
+
+def test_too_many_poses_for_a_stage_are_refused(run, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("pxr")
+    monkeypatch.setattr("simcli.view.usd_motion.MOST_POSES", 100)
+    assert command("export", run, "-o", tmp_path / "x.usda") == Exit.USAGE
+    assert "take fewer frames with --every" in capsys.readouterr().err
+    assert command("export", run, "-o", tmp_path / "x.usda", "--strict") == Exit.USAGE
+    assert "--strict is of models" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_world_that_ends_stands_still(tmp_path):

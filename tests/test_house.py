@@ -74,7 +74,7 @@ FLOORS = {
 FOLDER_FLOORS = {
     "analysis": (".", "worlds", "states", "diff", "mechanics", "export", "rest"),
     "cli": (".", "mechanics", "runs", "results", "sweeps", "scenes"),
-    "exchange": ("source", "urdf", "mjcf", "sdf", "writing", "."),
+    "exchange": ("source", "urdf", "mjcf", "sdf", "usd", "writing", "."),
     "kernels": (
         "language",
         "device",
@@ -114,6 +114,7 @@ OWNERS = {  # library -> rooms that may import it
     "coacd": {"exchange"},
     "trimesh": {"exchange"},
     "collada": {"exchange"},
+    "pxr": {"exchange", "view"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
     "sphinx": {"cli"},

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.pages import blocks, page, run_block
 from support.usd_files import HULL, UsdFile, write_arm, write_loads
 
 from simcli import rotations as rot
@@ -542,3 +543,14 @@ def test_without_usd_core_the_extra_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.usda").write_bytes(usda(""))
     with pytest.raises(UsageError, match=r"simcli\[usd\]"):
         import_model(tmp_path / "a.usda")
+
+
+def test_the_example_of_the_page_says_what_it_shows(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    console = [block for kind, block in blocks(page("export")) if kind == "console"]
+    assert sum(run_block(block, capfd) for block in console) == 5
+    from pxr import Usd
+
+    stage = Usd.Stage.Open("motion.usdz")
+    rod = stage.GetPrimAtPath(f"{stage.GetDefaultPrim().GetPath()}/rod")
+    assert rod.GetAttribute("xformOp:orient").GetNumTimeSamples() == 51

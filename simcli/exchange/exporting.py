@@ -12,7 +12,6 @@ from simcli.model import build
 from simcli.spec.document.scene_file import Document
 from simcli.spec.schema.scene import SceneSpec
 
-USD_SUFFIXES = (".usda", ".usdc", ".usd", ".usdz")
 _ROOTS: dict[str, Callable[[WrittenScene, MeshCopies], Tag]] = {".urdf": urdf_of, ".xml": mjcf_of}
 
 
@@ -30,7 +29,7 @@ def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str =
         UsageError: usd-core is missing, of USD.
     """
     scene = WrittenScene(document, spec, build(spec, document), ImportReport(str(document.path)))
-    if suffix in USD_SUFFIXES:
+    if suffix.startswith(".usd"):
         return _as_usd(scene, suffix)
     meshes = MeshCopies(document, folder)
     root = _ROOTS[suffix](scene, meshes)

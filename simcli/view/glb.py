@@ -33,7 +33,7 @@ MAGIC, _VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
 MOST_GLB_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
 FLOAT, UINT = 5126, 5125
 VERTICES, INDICES = 34962, 34963
-THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
+THIN_ROD = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
 Y_UP = {0: (0.0, 0.0, 0.5**0.5, 0.5**0.5), 1: UPRIGHT, 2: (-(0.5**0.5), 0.0, 0.0, 0.5**0.5)}  # from the axis that is up
 _UPSIDE_DOWN = {0: (0.0, 0.0, -(0.5**0.5), 0.5**0.5), 1: (1.0, 0.0, 0.0, 0.0), 2: (0.5**0.5, 0.0, 0.0, 0.5**0.5)}
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
@@ -214,7 +214,7 @@ def _add_drawing(scene: _Scene, drawing: Drawing, low: Array, high: Array) -> No
         child = scene.node(name=item.name, mesh=mesh, **place)
         scene.nodes[1 + item.body].setdefault("children", []).append(child)
     for strand in drawing.strands:
-        radius = THIN * strand.radius if strand.kind == "spring" else strand.radius
+        radius = THIN_ROD * strand.radius if strand.kind == "spring" else strand.radius
         rod = Item(strand.name, -1, "cylinder", (radius, 1.0), HERE, UPRIGHT, strand.colour)
         scene.nodes[0]["children"].append(scene.node(name=strand.name, mesh=scene.mesh(rod, reach)))
     if not scene.nodes[0]["children"]:

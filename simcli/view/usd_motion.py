@@ -16,17 +16,17 @@ from simcli import rotations as rot
 from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.exchange.source.mechanism import GivenNames
-from simcli.exchange.writing.usd_geometry import add_form, add_xform, bytes_of_stage, new_stage, paint
+from simcli.exchange.writing.usd_geometry import add_form, add_xform, bytes_of_stage, new_stage, paint_prim
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
 from simcli.view.drawing.items import Drawing, Strand
 from simcli.view.drawing.solids import triangles_of
-from simcli.view.glb import POSE_PARTS, THIN, Scaled, spans_of, steady_poses
+from simcli.view.glb import POSE_PARTS, THIN_ROD, Scaled, spans_of, steady_poses
 from simcli.view.motion import bounds
 from simcli.view.subject import subject_of_run
 
 RATE = 60.0  # [1/s], time codes, and frames of a viewer
-_MOST_SAMPLES = 20_000_000  # of poses: some GB of memory, which a stage is built in
+MOST_POSES = 1_000_000  # of one file: a stage is built in memory, of a kB each
 _UP = np.array((0.0, 0.0, 1.0))
 
 
@@ -41,8 +41,8 @@ def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     subject = subject_of_run(asked.run, asked.worlds)
     motion, drawing = subject.motion(slice(None, None, asked.every)), subject.drawings[0]
     shown = Scaled(motion)
-    if shown.n_frames * (len(drawing.bodies) + len(drawing.strands)) > _MOST_SAMPLES:
-        raise UsageError(f"{path}: more than {_MOST_SAMPLES} poses for one file: take fewer frames with --every")
+    if shown.n_frames * (len(drawing.bodies) + len(drawing.strands)) > MOST_POSES:
+        raise UsageError(f"{path}: more than {MOST_POSES} poses for one file: take fewer frames with --every")
     codes = (motion.time - motion.time[0]) * RATE
     stage.SetTimeCodesPerSecond(RATE)
     stage.SetFramesPerSecond(RATE)
@@ -77,20 +77,20 @@ class _PrimTrack:
     def __init__(self, stage, path: str, has_scale: bool):
         from pxr import UsdGeom
 
-        xform = UsdGeom.Xform.Define(stage, path)
-        self._place, self._turn = xform.AddTranslateOp().GetAttr(), xform.AddOrientOp().GetAttr()
-        self._scale = xform.AddScaleOp().GetAttr() if has_scale else None
+        xform, self._layer = UsdGeom.Xform.Define(stage, path), stage.GetRootLayer()
+        ops = [xform.AddTranslateOp(), xform.AddOrientOp(), *([xform.AddScaleOp()] if has_scale else [])]
+        self._place, self._turn, self._scale = [*(op.GetAttr().GetPath() for op in ops), None][:3]
 
     def put(self, codes: list[float], places: Array, turns: Array, scales: Array) -> None:
         """Add samples: places [m], (f, 3); turns x y z w, (f, 4); scales, (f, 3)."""
-        from pxr import Gf
+        from pxr import Gf, Sdf
 
-        for code, place, (x, y, z, w) in zip(codes, places.tolist(), turns.tolist(), strict=True):
-            self._place.Set(Gf.Vec3d(*place), code)
-            self._turn.Set(Gf.Quatf(w, x, y, z), code)
-        if self._scale is not None:
-            for code, scale in zip(codes, scales.tolist(), strict=True):
-                self._scale.Set(Gf.Vec3f(*scale), code)
+        with Sdf.ChangeBlock():  # a third less time: nobody is told of each sample
+            for code, place, (x, y, z, w) in zip(codes, places.tolist(), turns.tolist(), strict=True):
+                self._layer.SetTimeSample(self._place, code, Gf.Vec3d(*place))
+                self._layer.SetTimeSample(self._turn, code, Gf.Quatf(w, x, y, z))
+            for code, scale in zip(codes, scales.tolist(), strict=True) if self._scale is not None else ():
+                self._layer.SetTimeSample(self._scale, code, Gf.Vec3f(*scale))
 
 
 def _upright(up: Array) -> Array | None:
@@ -122,15 +122,15 @@ def _add_drawing(stage, root: str, drawing: Drawing, low: Array, high: Array, ha
         name = within[item.body].give(item.name.rpartition("/")[2].replace("-", "_"), "shape")
         pose = rot.make_pose(np.asarray(item.position), np.asarray(item.orientation, float))
         prim = add_form(stage, f"{paths[item.body]}/{name}", "mesh" if is_mesh else item.kind, item.size, pose, mesh)
-        paint(prim, item.colour, item.opacity)
+        paint_prim(prim, item.colour, item.opacity)
     tracks += [_strand(stage, root, strand, names) for strand in drawing.strands]
     return tracks
 
 
 def _strand(stage, root: str, strand: Strand, names: GivenNames) -> _PrimTrack:
     path = f"{root}/{names.give(strand.name.replace('-', '_'), 'rod')}"
-    radius = THIN * strand.radius if strand.kind == "spring" else strand.radius
+    radius = THIN_ROD * strand.radius if strand.kind == "spring" else strand.radius
     track = _PrimTrack(stage, path, True)
     rod = add_form(stage, f"{path}/rod", "cylinder", (radius, 1.0), np.array(rot.IDENTITY_POSE))
-    paint(rod, strand.colour, 1.0)
+    paint_prim(rod, strand.colour, 1.0)
     return track

@@ -25,6 +25,7 @@ OPTIONAL = {
     "coacd": "decompose",
     "trimesh": "import of glTF meshes",
     "pycollada": "import of COLLADA meshes",
+    "usd-core": "import and export of USD",
     "sphinx": "docs --html",
     "myst-parser": "docs --html",
     "pin": "the tests",

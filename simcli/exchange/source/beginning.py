@@ -12,10 +12,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from simcli import rotations as rot
 from simcli.exchange.source.mechanism import SourceJoint, SourceModel, clean_numbers
 from simcli.joint_types import ONE_COORDINATE
 
 _REAL = 1e-9  # of a root: an imaginary part that is rounding
+_STILL = 1e-6  # [1] of a quaternion: rounding of frames in single precision
 _SLACK = 1e-12  # of a bound, relative: rounding of what begins at it
 _X = Polynomial([0.0, 1.0])
 Follower = tuple[SourceJoint, Polynomial]  # and its coordinate by that of the joint that leads
@@ -287,3 +289,58 @@ def _start_words(words: dict, value: float, is_centre: bool) -> object:
     if any(isinstance(part, str) for part in parts):
         return f"{clean_numbers([math.degrees(value)])[0]:.12g} deg"
     return value
+
+
+# Coordinates of bodies that a source has placed.
+
+
+def nearest_coordinates(joint: SourceJoint, at: np.ndarray, turn: np.ndarray) -> tuple[list[float], float, float]:
+    """Coordinates that bring the frame of a child nearest to where it is in that of its parent.
+
+    Args:
+        joint: of one axis, several axes at right angles, none, or a ball.
+        at: [m], (3,), origin of the frame of the child in that of the parent.
+        turn: (3, 3), of its axes.
+
+    Returns:
+        The coordinates, none of a ball that is not turned; [m] and [rad] that they leave.
+    """
+    if joint.type == "ball":
+        x, y, z, w = rot.matrix_to_quat(turn)
+        moves = math.hypot(x, y, z) > _STILL
+        return ([x, y, z, w] if moves else []), float(np.linalg.norm(at)), 0.0
+    if joint.type in ("revolute", "prismatic"):
+        slides, turns = ([], [joint.axis]) if joint.type == "revolute" else ([joint.axis], [])
+    else:
+        axes = joint.words.get("axes", {})
+        slides, turns = ([words["axis"] for words in axes.get(kind, ())] for kind in ("linear", "angular"))
+    lengths = [float(np.dot(axis, at)) for axis in slides]
+    left = at - sum((length * np.array(axis) for length, axis in zip(lengths, slides, strict=True)), np.zeros(3))
+    angles, rest = _angles(turn, [np.array(axis) for axis in turns])
+    return lengths + angles, float(np.linalg.norm(left)), rest
+
+
+def _angles(turn: np.ndarray, axes: list[np.ndarray]) -> tuple[list[float], float]:
+    """Angles about axes at right angles, in their order, and the angle that is left.
+
+        R = R_a(alpha) R_b(beta) R_c(gamma),  h = (a x b).c
+        sin beta = h a.R c,  alpha = atan2(-h b.R c, c.R c),  gamma = atan2(-h a.R b, a.R a)
+
+    Source: Diebel (2006), Euler angles of any sequence of three different axes. Deviation: axes are any orthogonal ones.
+    """
+    if not axes:
+        return [], float(np.arccos(np.clip((np.trace(turn) - 1.0) / 2.0, -1.0, 1.0)))
+    if len(axes) == 1:
+        x, y, z, w = rot.matrix_to_quat(turn)
+        sine = float(axes[0] @ (x, y, z))
+        angle = 2.0 * math.atan2(sine, w)
+        angle -= 2.0 * math.pi * round(angle / (2.0 * math.pi))
+        rest = 2.0 * math.asin(min(1.0, float(np.linalg.norm(np.cross(axes[0], (x, y, z))))))
+        return [angle], rest
+    a, b = axes[:2]
+    c = axes[2] if len(axes) == 3 else np.cross(a, b)
+    hand = float(np.sign(np.cross(a, b) @ c))
+    beta = math.asin(min(1.0, max(-1.0, hand * float(a @ turn @ c))))
+    alpha = math.atan2(-hand * float(b @ turn @ c), float(c @ turn @ c))
+    gamma = math.atan2(-hand * float(a @ turn @ b), float(a @ turn @ a))
+    return ([alpha, beta, gamma], 0.0) if len(axes) == 3 else ([alpha, beta], abs(gamma))

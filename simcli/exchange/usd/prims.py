@@ -31,7 +31,7 @@ _LOOKS = (
 _OTHERS = {"physx": "of PhysX", "newton": "of Newton", "mjc": "of MuJoCo", "state": "a state that other programs keep"}
 
 
-class Placement(NamedTuple):
+class PrimPlacement(NamedTuple):
     """Where a prim is on the stage.
 
     Attributes:
@@ -94,7 +94,7 @@ class UsdSource:
         self.link_names, self.joint_names = GivenNames(), GivenNames(())
         self._known: set[tuple[str, str]] = set()
         self._told: set[str] = set()
-        self._places: dict[str, Placement] = {}
+        self._places: dict[str, PrimPlacement] = {}
         self._xforms = UsdGeom.XformCache(self.time)
 
     # Values.
@@ -160,14 +160,14 @@ class UsdSource:
 
     # Places.
 
-    def place(self, prim) -> Placement:
+    def place(self, prim) -> PrimPlacement:
         """Where a prim is on the stage."""
         key = str(prim.GetPath())
         if key not in self._places:
             matrix = np.array(self._xforms.GetLocalToWorldTransform(prim)).T
             if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[:3, :3])) < 1e-300:
                 raise FileError(f"{self.path}: {key}: its transformation is none, or flattens it")
-            self._places[key] = Placement(_rotation(matrix[:3, :3]), matrix[:3, 3], matrix[:3, :3])
+            self._places[key] = PrimPlacement(_rotation(matrix[:3, :3]), matrix[:3, 3], matrix[:3, :3])
         return self._places[key]
 
     def within(self, owner: str | None, turn: Array, at: Array) -> SourceFrame:
@@ -178,8 +178,8 @@ class UsdSource:
             turn: (3, 3), of its axes to those of the stage.
             at: [units], (3,), on the stage.
         """
-        base = Placement(self.turn.T, np.zeros(3), self.turn.T) if owner is None else self.place(self.prims[owner])
-        xyz = tidy(self.length * (base.turn.T @ (at - base.at)), self.length * max(np.abs(at).max(), 1e-300))
+        base = PrimPlacement(self.turn.T, np.zeros(3), self.turn.T) if owner is None else self.place(self.prims[owner])
+        xyz = tidy_numbers(self.length * (base.turn.T @ (at - base.at)), self.length * max(np.abs(at).max(), 1e-300))
         return SourceFrame(xyz, quaternion_words(tidy_turn(base.turn.T @ turn)))
 
     def world_frame(self, path: str) -> SourceFrame:
@@ -306,7 +306,7 @@ def is_below(path: str, other: str) -> bool:
     return path == other or path.startswith(f"{other}/")
 
 
-def tidy(numbers: Array, size: float) -> tuple[float, ...]:
+def tidy_numbers(numbers: Array, size: float) -> tuple[float, ...]:
     """Numbers that were computed of numbers of a size, without what is rounding beside that."""
     values = np.where(np.abs(numbers) < 1e-13 * size, 0.0, numbers)
     return clean_numbers(values)

@@ -17,10 +17,10 @@ from simcli import rotations as rot
 from simcli.exchange.source.import_report import ImportReport
 from simcli.exchange.source.mechanism import GivenNames, SourceLink, SourceModel, words_of_renaming
 from simcli.exchange.source.meshes import MeshFiles
-from simcli.exchange.usd.prims import UsdSource, is_below, tidy
+from simcli.exchange.usd.prims import UsdSource, is_below, tidy_numbers
 from simcli.exchange.usd.stage_files import open_stage, quiet_usd
-from simcli.exchange.usd.usd_joints import JOINTS, read_joints, span_tree, start_joints
-from simcli.exchange.usd.usd_shapes import GPRIMS, Collider, add_gprim, physics_material, read_materials
+from simcli.exchange.usd.usd_joints import USD_JOINTS, read_joints, span_tree, start_joints
+from simcli.exchange.usd.usd_shapes import GPRIMS, UsdCollider, add_gprim, physics_material, read_materials
 from simcli.model.bodies.inertia import MassProperties, combine, shift_inertia
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -88,7 +88,7 @@ def _read_gravity(source: UsdSource) -> None:
         change = "" if size >= 0.0 else f"has no magnitude of gravity: {_EARTH} m/s^2, as the format has it"
         source.keep("scene", scenes[0], str(scenes[0].GetPath()), change)
     size = size * source.length if size >= 0.0 else _EARTH
-    source.mechanism.world_words["gravity"] = list(tidy(source.turn @ down * size, max(size, 1.0)))
+    source.mechanism.world_words["gravity"] = list(tidy_numbers(source.turn @ down * size, max(size, 1.0)))
 
 
 def _find_bodies(source: UsdSource) -> None:
@@ -97,23 +97,14 @@ def _find_bodies(source: UsdSource) -> None:
 
     for path, prim in source.prims.items():
         above = path.rpartition("/")[0]
-        is_body = prim.HasAPI(UsdPhysics.RigidBodyAPI)
-        if is_body and not source.flag(prim, "physics:rigidBodyEnabled", True):
-            source.keep("link", prim, path, "is not enabled: it is part of the world")
-            is_body = False
-        elif is_body:
-            _body(source, path, prim)
-        if is_body:
+        if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            if above in source.owner:
+                source.owner[path] = source.owner[above]
+        elif source.flag(prim, "physics:rigidBodyEnabled", True):
             source.owner[path] = path
-        elif above in source.owner and not _is_static(prim):
-            source.owner[path] = source.owner[above]
-
-
-def _is_static(prim) -> bool:
-    """Whether a body is switched off, so that what is below it does not move with a body above."""
-    from pxr import UsdPhysics
-
-    return prim.HasAPI(UsdPhysics.RigidBodyAPI)
+            _body(source, path, prim)
+        else:
+            source.keep("link", prim, path, "is not enabled: it is part of the world")
 
 
 def _body(source: UsdSource, path: str, prim) -> None:
@@ -131,13 +122,13 @@ def _body(source: UsdSource, path: str, prim) -> None:
     source.keep("link", prim, name, "; ".join(filter(None, change)))
 
 
-def _read_shapes(source: UsdSource) -> dict[str, list[Collider]]:
+def _read_shapes(source: UsdSource) -> dict[str, list[UsdCollider]]:
     """Give all links their shapes; what collides, by name of the link."""
     from pxr import UsdPhysics
 
     links = source.mechanism.links
     names = {name: GivenNames(()) for name in links}
-    found: dict[str, list[Collider]] = {name: [] for name in links}
+    found: dict[str, list[UsdCollider]] = {name: [] for name in links}
     for path, prim in source.prims.items():
         source.note(prim, *(name for name in prim.GetAuthoredPropertyNames() if name.startswith("xformOp")))
         if not prim.IsActive() or path in source.links:
@@ -157,7 +148,7 @@ def _read_shapes(source: UsdSource) -> dict[str, list[Collider]]:
 # Masses.
 
 
-def _weigh(source: UsdSource, prim, link: SourceLink, colliders: list[Collider]) -> None:
+def _weigh(source: UsdSource, prim, link: SourceLink, colliders: list[UsdCollider]) -> None:
     """Mass, centre of mass and inertia of a body."""
     mass, density = (max(source.number(prim, f"physics:{key}"), 0.0) for key in ("mass", "density"))
     place, changes = source.place(prim), []
@@ -177,7 +168,7 @@ def _weigh(source: UsdSource, prim, link: SourceLink, colliders: list[Collider])
         )
         return
     centre = com if com is not None else total.com if total is not None else np.zeros(3)
-    link.com = tidy(centre, 1.0)
+    link.com = tidy_numbers(centre, 1.0)
     if own is not None:
         link.inertia = own * source.mass * source.length**2
     elif total is not None:
@@ -193,7 +184,7 @@ def _weigh(source: UsdSource, prim, link: SourceLink, colliders: list[Collider])
 
 def _tidy_inertia(inertia: np.ndarray) -> np.ndarray:
     size = float(np.abs(inertia).max(initial=0.0))
-    return np.reshape(tidy(0.5 * (inertia + inertia.T).ravel(), 0.1 * size), (3, 3))
+    return np.reshape(tidy_numbers(0.5 * (inertia + inertia.T).ravel(), 0.1 * size), (3, 3))
 
 
 def _own_inertia(source: UsdSource, prim) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -211,7 +202,7 @@ def _own_inertia(source: UsdSource, prim) -> tuple[np.ndarray | None, np.ndarray
     return com, turn @ np.diag(moments) @ turn.T
 
 
-def _part_of(source: UsdSource, one: Collider, density: float) -> MassProperties | None:
+def _part_of(source: UsdSource, one: UsdCollider, density: float) -> MassProperties | None:
     """Mass properties of a collider, in its body; None if it has no volume and no mass."""
     prim, volume = one.prim, one.form.volume
     mass, own = (max(source.number(prim, f"physics:{key}"), 0.0) for key in ("mass", "density"))
@@ -249,7 +240,7 @@ def _read_roots(source: UsdSource) -> tuple[list[str], set[str]]:
         has_root = True
         if path in source.links:
             roots.append(source.links[path])
-        begin = [str(target) for target in _bodies_of(source, prim)] if str(prim.GetTypeName()) in JOINTS else [path]
+        begin = [str(target) for target in _bodies_of(source, prim)] if str(prim.GetTypeName()) in USD_JOINTS else [path]
         rooted |= {owner for other, owner in source.owner.items() if any(is_below(other, one) for one in begin)}
         source.report.kept("articulation", path, 0, "", path)
     if not has_root:
@@ -265,7 +256,7 @@ def _read_roots(source: UsdSource) -> tuple[list[str], set[str]]:
 
 def _is_of_articulation(source: UsdSource, prim) -> bool:
     """Whether a prim is a joint that connects the bodies of an articulation."""
-    if str(prim.GetTypeName()) not in JOINTS or not source.flag(prim, "physics:jointEnabled", True):
+    if str(prim.GetTypeName()) not in USD_JOINTS or not source.flag(prim, "physics:jointEnabled", True):
         return False
     return not source.flag(prim, "physics:excludeFromArticulation", False)
 
@@ -285,7 +276,7 @@ def _read_states(source: UsdSource) -> None:
             "linear": np.array(source.numbers(prim, "physics:velocity", 3, (0.0,) * 3)) * source.length,
             "angular": np.radians(source.numbers(prim, "physics:angularVelocity", 3, (0.0,) * 3)),
         }
-        found = {key: list(tidy(turn @ value, 1.0)) for key, value in written.items() if value.any()}
+        found = {key: list(tidy_numbers(turn @ value, 1.0)) for key, value in written.items() if value.any()}
         if found and source.mechanism.holder(name) is None and not link.words.get("kinematic"):
             link.words["velocity"] = found
         elif found:

@@ -14,11 +14,12 @@ import math
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.exchange.source.beginning import nearest_coordinates
 from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, clean_numbers, words_of_renaming
 from simcli.exchange.usd.prims import UsdSource
 from simcli.spec.lookup.structure import WORLD_NAME
 
-JOINTS = {
+USD_JOINTS = {
     "PhysicsRevoluteJoint": "revolute",
     "PhysicsPrismaticJoint": "prismatic",
     "PhysicsSphericalJoint": "ball",
@@ -46,7 +47,7 @@ def read_joints(source: UsdSource, rooted: set[str]) -> None:
         rooted: paths of the bodies that are below an articulation root, or joined to such a body.
     """
     for path, prim in source.prims.items():
-        if (kind := JOINTS.get(str(prim.GetTypeName()))) is None or not prim.IsActive():
+        if (kind := USD_JOINTS.get(str(prim.GetTypeName()))) is None or not prim.IsActive():
             continue
         if not source.flag(prim, "physics:jointEnabled", True):
             source.lose_all(prim, "is not enabled", is_note=True)
@@ -123,13 +124,10 @@ def _one_axis(source: UsdSource, prim, joint: SourceJoint) -> None:
     ends = [source.number(prim, f"physics:{key}", value, True) for key, value in bounds]
     if any(map(math.isfinite, ends)):
         _limit(source, prim, joint, joint.words, (ends[0], ends[1], is_turn))
-    for instance in _instances(prim, "PhysicsDriveAPI"):
-        if instance == ("angular" if is_turn else "linear"):
-            _drive(source, prim, joint, joint.words, (instance, is_turn))
-        else:
-            _lose_instance(source, prim, "drive", instance, f"means nothing for a {joint.type} joint")
-    for instance in _instances(prim, "PhysicsLimitAPI"):
-        _lose_instance(source, prim, "limit", instance, f"means nothing for a {joint.type} joint")
+    own = "angular" if is_turn else "linear"
+    if own in _instances(prim, "PhysicsDriveAPI"):
+        _drive(source, prim, joint, joint.words, (own, is_turn))
+    _lose_instances(source, prim, f"means nothing for a {joint.type} joint", (("drive", own),))
 
 
 def _cone(source: UsdSource, prim, joint: SourceJoint) -> None:
@@ -138,9 +136,7 @@ def _cone(source: UsdSource, prim, joint: SourceJoint) -> None:
         if 0.0 <= angle < 180.0:
             source.lose_property(prim, f"physics:coneAngle{k}Limit", "limits of balls are of the whole turn, not of a cone")
     source.note(prim, "physics:axis")
-    for kind in ("Drive", "Limit"):
-        for instance in _instances(prim, f"Physics{kind}API"):
-            _lose_instance(source, prim, kind.lower(), instance, "means nothing for a ball")
+    _lose_instances(source, prim, "means nothing for a ball")
 
 
 def _distance(source: UsdSource, prim, joint: SourceJoint) -> None:
@@ -155,9 +151,7 @@ def _distance(source: UsdSource, prim, joint: SourceJoint) -> None:
     else:
         joint.words["limit"] = [bounds["lower"], bounds["upper"]] if len(bounds) == 2 else bounds
     joint.parent_frame, joint.child_frame = (frame._replace(words={}) for frame in (joint.parent_frame, joint.child_frame))
-    for kind in ("Drive", "Limit"):
-        for instance in _instances(prim, f"Physics{kind}API"):
-            _lose_instance(source, prim, kind.lower(), instance, "means nothing for a distance")
+    _lose_instances(source, prim, "means nothing for a distance")
 
 
 def _several(source: UsdSource, prim, joint: SourceJoint, changes: list[str]) -> None:
@@ -180,9 +174,8 @@ def _several(source: UsdSource, prim, joint: SourceJoint, changes: list[str]) ->
             if name in drives:
                 _drive(source, prim, joint, words, (name, kind == "angular"))
             axes[kind].append(words)
-    for kind, names in (("limit", limits), ("drive", drives)):
-        for name in (one for one in names if one not in _SLIDES + _TURNS):
-            _lose_instance(source, prim, kind, name, "bounds no axis of its own")
+    read = tuple((kind, name) for kind in ("limit", "drive") for name in _SLIDES + _TURNS)
+    _lose_instances(source, prim, "bounds no axis of its own", read)
     _simplify(joint, axes, changes)
 
 
@@ -260,6 +253,14 @@ def _instances(prim, schema: str) -> list[str]:
     return [str(one).partition(":")[2] for one in prim.GetAppliedSchemas() if str(one).startswith(f"{schema}:")]
 
 
+def _lose_instances(source: UsdSource, prim, why: str, read: tuple[tuple[str, str], ...] = ()) -> None:
+    """All drives and limits of a joint are lost, but some."""
+    for kind in ("Drive", "Limit"):
+        for instance in _instances(prim, f"Physics{kind}API"):
+            if (kind.lower(), instance) not in read:
+                _lose_instance(source, prim, kind.lower(), instance, why)
+
+
 def _lose_instance(source: UsdSource, prim, kind: str, instance: str, why: str) -> None:
     names = [name for name in prim.GetAuthoredPropertyNames() if name.startswith(f"{kind}:{instance}:")]
     source.note(prim, *names)
@@ -329,7 +330,7 @@ def _turn(joint: SourceJoint) -> bool:
 def start_joints(source: UsdSource) -> None:
     """Where the joints of the tree begin: where the stage shows their bodies, as far as they can be there."""
     paths = {name: path for path, name in source.links.items()}
-    for path, name in source.joints.items():
+    for name in source.joints.values():
         joint = source.mechanism.joints[name]
         if "loop" in joint.words:
             continue
@@ -337,60 +338,11 @@ def start_joints(source: UsdSource) -> None:
         for link, frame in ((joint.parent, joint.parent_frame), (joint.child, joint.child_frame)):
             ends.append(frame if link == WORLD_NAME else frame.after(source.world_frame(paths[link])))
         apart = ends[1].after(ends[0].inverse())
-        start, away, turned = _coordinates(joint, np.array(apart.xyz), apart.matrix)
+        start, away, turned = nearest_coordinates(joint, np.array(apart.xyz), apart.matrix)
         if away > _APART or turned > _APART:
             words = f"its frames are {away:.3g} m and {turned:.3g} rad apart on the stage: the joint brings them together"
             source.report.amend("joint", name, 0, words)
-        values = [value if abs(value) > _ZERO else 0.0 for value in start]
+        values = [round(value, 12) if abs(value) > _ZERO else 0.0 for value in start]
         if any(values):
-            source.mechanism.initial[name] = _start_words(joint, values)
-        source.note(source.prims[path], *(name for side in _SIDES for name in side))
-
-
-def _start_words(joint: SourceJoint, values: list[float]) -> object:
-    if joint.type == "ball":
-        return list(clean_numbers(values))
-    return clean_numbers(values)[0] if "axes" not in joint.words else list(clean_numbers(values))
-
-
-def _coordinates(joint: SourceJoint, at: np.ndarray, turn: np.ndarray) -> tuple[list[float], float, float]:
-    """Coordinates that bring one frame nearest to a place in the other; [m] and [rad] that are left."""
-    if joint.type == "ball":
-        x, y, z, w = rot.matrix_to_quat(turn)
-        moves = math.hypot(x, y, z) > _ZERO
-        return ([x, y, z, w] if moves else []), float(np.linalg.norm(at)), 0.0
-    if joint.type in ("revolute", "prismatic"):
-        slides, turns = ([], [joint.axis]) if joint.type == "revolute" else ([joint.axis], [])
-    else:
-        axes = joint.words.get("axes", {})
-        slides, turns = ([words["axis"] for words in axes.get(kind, ())] for kind in ("linear", "angular"))
-    lengths = [float(np.dot(axis, at)) for axis in slides]
-    left = at - sum((length * np.array(axis) for length, axis in zip(lengths, slides, strict=True)), np.zeros(3))
-    angles, rest = _angles(turn, [np.array(axis) for axis in turns])
-    return lengths + angles, float(np.linalg.norm(left)), rest
-
-
-def _angles(turn: np.ndarray, axes: list[np.ndarray]) -> tuple[list[float], float]:
-    """Angles about axes at right angles, in their order, and the angle that is left.
-
-        R = R_a(alpha) R_b(beta) R_c(gamma),  h = (a x b).c
-        sin beta = h a.R c,  alpha = atan2(-h b.R c, c.R c),  gamma = atan2(-h a.R b, a.R a)
-
-    Source: Diebel (2006), Euler angles of any sequence of three different axes. Deviation: axes are any orthogonal ones.
-    """
-    if not axes:
-        return [], float(np.arccos(np.clip((np.trace(turn) - 1.0) / 2.0, -1.0, 1.0)))
-    if len(axes) == 1:
-        x, y, z, w = rot.matrix_to_quat(turn)
-        sine = float(axes[0] @ (x, y, z))
-        angle = 2.0 * math.atan2(sine, w)
-        angle -= 2.0 * math.pi * round(angle / (2.0 * math.pi))
-        rest = 2.0 * math.asin(min(1.0, float(np.linalg.norm(np.cross(axes[0], (x, y, z))))))
-        return [angle], rest
-    a, b = axes[:2]
-    c = axes[2] if len(axes) == 3 else np.cross(a, b)
-    hand = float(np.sign(np.cross(a, b) @ c))
-    beta = math.asin(min(1.0, max(-1.0, hand * float(a @ turn @ c))))
-    alpha = math.atan2(-hand * float(b @ turn @ c), float(c @ turn @ c))
-    gamma = math.atan2(-hand * float(a @ turn @ b), float(a @ turn @ a))
-    return ([alpha, beta, gamma], 0.0) if len(axes) == 3 else ([alpha, beta], abs(gamma))
+            is_one = joint.type != "ball" and "axes" not in joint.words
+            source.mechanism.initial[name] = clean_numbers(values)[0] if is_one else list(clean_numbers(values))

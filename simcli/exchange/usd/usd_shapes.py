@@ -16,7 +16,7 @@ import numpy as np
 from simcli.exchange.source.coloured_meshes import srgb
 from simcli.exchange.source.mechanism import GivenNames, SourceFrame, SourceLink, SourceShape, hex_colour
 from simcli.exchange.source.meshes import obj_text
-from simcli.exchange.usd.prims import ROUNDING, Placement, UsdSource, tidy
+from simcli.exchange.usd.prims import ROUNDING, PrimPlacement, UsdSource, tidy_numbers
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.inertia import MassProperties, shape_properties
 from simcli.model.bodies.mesh import MeshError, check_numbers, mesh_properties
@@ -49,7 +49,7 @@ class LostShapeError(Exception):
     """A prim of which no shape can be made; its words say why."""
 
 
-class Form(NamedTuple):
+class UsdForm(NamedTuple):
     """A geometry.
 
     Attributes:
@@ -68,7 +68,7 @@ class Form(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Collider:
+class UsdCollider:
     """A prim that collides.
 
     Attributes:
@@ -78,11 +78,11 @@ class Collider:
     """
 
     prim: object
-    form: Form
+    form: UsdForm
     frame: SourceFrame
 
 
-def add_gprim(source: UsdSource, prim, link: SourceLink, names: GivenNames) -> Collider | None:
+def add_gprim(source: UsdSource, prim, link: SourceLink, names: GivenNames) -> UsdCollider | None:
     """Give a link the shape of a prim.
 
     Args:
@@ -129,7 +129,7 @@ def add_gprim(source: UsdSource, prim, link: SourceLink, names: GivenNames) -> C
     change = "; ".join(filter(None, (form.change, "is not solid: it only has mass" if is_solid and not collides else "")))
     source.keep("collision" if collides else "visual", prim, label, change)
     source.note(prim, *_READ)
-    return Collider(prim, form, frame) if is_solid else None
+    return UsdCollider(prim, form, frame) if is_solid else None
 
 
 _READ = ("xformOpOrder", "axis", "orientation", "faceVertexCounts", "faceVertexIndices", "points", "holeIndices")
@@ -138,13 +138,13 @@ _READ = ("xformOpOrder", "axis", "orientation", "faceVertexCounts", "faceVertexI
 def _turn_plane(shape: SourceShape) -> None:
     """A plane has no pose, but a normal and an offset."""
     normal = shape.frame.matrix[:, 2]
-    shape.words |= {"normal": list(tidy(normal, 1.0))}
+    shape.words |= {"normal": list(tidy_numbers(normal, 1.0))}
     if offset := float(normal @ np.asarray(shape.frame.xyz)):
         shape.words["offset"] = offset
     shape.frame = SourceFrame()
 
 
-def _form(source: UsdSource, prim, kind: str, is_solid: bool) -> Form:
+def _form(source: UsdSource, prim, kind: str, is_solid: bool) -> UsdForm:
     place = source.place(prim)
     if kind == "Mesh":
         return _mesh(source, prim, place, is_solid)
@@ -161,11 +161,13 @@ def _form(source: UsdSource, prim, kind: str, is_solid: bool) -> Form:
     turn = axis if place.scale[0] > 0.0 else axis @ _OVER
     if kind == "Plane":
         ends = [f"`{key}`" for key in ("width", "length") if source.value(prim, key) is not None]
-        return Form({"type": "plane"}, turn, np.zeros(3), None, f"has no end: without {' and '.join(ends)}" if ends else "")
+        return UsdForm(
+            {"type": "plane"}, turn, np.zeros(3), None, f"has no end: without {' and '.join(ends)}" if ends else ""
+        )
     return _round(source, prim, kind, (axis.T @ scale, turn, shear))
 
 
-def _round(source: UsdSource, prim, kind: str, placed: tuple[Array, Array, str]) -> Form:
+def _round(source: UsdSource, prim, kind: str, placed: tuple[Array, Array, str]) -> UsdForm:
     """A cylinder, capsule or cone; its scale along the axes of the shape, its axes, and what its shear is."""
     (across, other, along), turn, shear = placed
     name, radius, height = _ROUND[kind]
@@ -183,23 +185,23 @@ def _round(source: UsdSource, prim, kind: str, placed: tuple[Array, Array, str])
     return _solid(name, sizes, turn, "; ".join(filter(None, (*changes, shear))))
 
 
-def _solid(kind: str, sizes: dict, turn: Array, change: str) -> Form:
+def _solid(kind: str, sizes: dict, turn: Array, change: str) -> UsdForm:
     numbers = np.concatenate([np.atleast_1d(size) for size in sizes.values()])
     if not (numbers[: len(numbers) - (kind == "capsule")] > 0.0).all() or not np.isfinite(numbers).all():
         raise LostShapeError("a geometry without extent")
-    words = {key: list(tidy(size, 1.0)) for key, size in sizes.items()}
+    words = {key: list(tidy_numbers(size, 1.0)) for key, size in sizes.items()}
     words = {key: size if len(size) > 1 else size[0] for key, size in words.items()}
     volume = shape_properties(ShapeKind[kind.upper()], np.concatenate([numbers, np.zeros(3 - len(numbers))]))
-    return Form({"type": kind} | words, turn, np.zeros(3), volume, change)
+    return UsdForm({"type": kind} | words, turn, np.zeros(3), volume, change)
 
 
 # Meshes.
 
 
-def _mesh(source: UsdSource, prim, place: Placement, is_solid: bool) -> Form:
+def _mesh(source: UsdSource, prim, place: PrimPlacement, is_solid: bool) -> UsdForm:
     vertices, faces, changes = _triangles(source, prim, place)
     if not is_solid:
-        return Form(_stored(source, prim, vertices, faces), np.eye(3), np.zeros(3), None, "; ".join(changes))
+        return UsdForm(_stored(source, prim, vertices, faces), np.eye(3), np.zeros(3), None, "; ".join(changes))
     kind = str(source.value(prim, "physics:approximation", "none"))
     if kind in ("boundingCube", "boundingSphere"):
         low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -225,10 +227,10 @@ def _mesh(source: UsdSource, prim, place: Placement, is_solid: bool) -> Form:
             changes.append(f"its mass is that of its convex hull: {error}")
             is_hull = False
         changes += [] if is_hull else [f"collides as its convex hull, {_EXACT[kind]}"]
-    return Form(_stored(source, prim, vertices, faces), np.eye(3), np.zeros(3), volume, "; ".join(changes))
+    return UsdForm(_stored(source, prim, vertices, faces), np.eye(3), np.zeros(3), volume, "; ".join(changes))
 
 
-def _triangles(source: UsdSource, prim, place: Placement) -> tuple[Array, Array, list[str]]:
+def _triangles(source: UsdSource, prim, place: PrimPlacement) -> tuple[Array, Array, list[str]]:
     """Vertices [m] in the axes of the prim, without scale; triangles, counter-clockwise from outside; what was changed."""
     points, counts, corners = (source.value(prim, key) for key in ("points", "faceVertexCounts", "faceVertexIndices"))
     if points is None or counts is None or corners is None or not len(points) or not len(counts):

@@ -110,7 +110,7 @@ def add_form(stage, path: str, kind: str, size: tuple[float, ...], pose: Array, 
     return form.GetPrim()
 
 
-def paint(prim, colour: str | tuple[float, ...] | None, opacity: float) -> None:
+def paint_prim(prim, colour: str | tuple[float, ...] | None, opacity: float) -> None:
     """Give a gprim its colour, sRGB or a name of one, and its opacity; what is not seen is invisible."""
     from pxr import Gf, UsdGeom
 

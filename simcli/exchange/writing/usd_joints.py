@@ -47,8 +47,9 @@ def write_joints(written) -> None:
         scene.report_element("joint", name, path, joined_words(words_of_renaming(name, given), why))
         _write_laws(written, j, prim, frame, path)
         _tell_laws(written, j, path)
-        if not spec.loop or scene.model.joints.kind[j] != JointKind.DISTANCE:
-            written.joined.add(frozenset((int(scene.model.joints.parent[j]), int(scene.model.joints.child[j]))))
+        ends = frozenset((int(scene.model.joints.parent[j]), int(scene.model.joints.child[j])))
+        if WORLD not in ends and scene.model.joints.enabled[j] and not prim.GetAttribute("physics:collisionEnabled").Get():
+            written.joined.add(ends)
 
 
 def _frame_of(written, j: int) -> tuple[Array | None, str]:
@@ -95,13 +96,13 @@ def _write_joint(written, j: int, path: str, frame: Array):
         joint.CreateExcludeFromArticulationAttr(True)
     if not joints.enabled[j]:
         joint.CreateJointEnabledAttr(False)
-    names = {joints_name(scene, joints.parent[j]), joints_name(scene, joints.child[j])}
+    names = {ends_name(scene, joints.parent[j]), ends_name(scene, joints.child[j])}
     if any({pair.a, pair.b} == names for pair in scene.spec.contact.pairs):
         joint.CreateCollisionEnabledAttr(True)
     return joint.GetPrim()
 
 
-def joints_name(scene, body: int) -> str:
+def ends_name(scene, body: int) -> str:
     """Name of a body of the scene."""
     return "world" if body == WORLD else scene.model.bodies.name[body]
 

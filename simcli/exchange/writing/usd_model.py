@@ -13,7 +13,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.source.mechanism import GivenNames, words_of_renaming
-from simcli.exchange.writing.usd_geometry import add_form, add_xform, new_stage, paint
+from simcli.exchange.writing.usd_geometry import add_form, add_xform, new_stage, paint_prim
 from simcli.exchange.writing.usd_joints import write_joints
 from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers
 from simcli.model.bodies.mesh import read_mesh
@@ -213,7 +213,7 @@ def _write_shape(written: UsdScene, where: tuple[str, str, str], shape, prim_pat
     if shape.material is not None:
         binding = UsdShade.MaterialBindingAPI.Apply(prim)
         binding.Bind(materials[shape.material], materialPurpose="physics")
-    paint(prim, look.colour, 0.0 if look.hidden else look.opacity)
+    paint_prim(prim, look.colour, 0.0 if look.hidden else look.opacity)
     scene.lose_keys(label, place, shape, {key: why for key, why in _NO_SHAPE.items() if key != "density"})
     scene.report_element("shape", label, place, change)
 
@@ -223,7 +223,7 @@ def _write_look(written: UsdScene, where: tuple[str, str, str], shape, prim_path
     label, place = (f"{owner}/{name}" if owner else name), f"{path}.look.shapes.{name}"
     prim, change = _form(written, shape, prim_path)
     opacity = 0.0 if look.hidden else look.opacity if shape.opacity is None else shape.opacity
-    paint(prim, shape.colour or look.colour, opacity)
+    paint_prim(prim, shape.colour or look.colour, opacity)
     scene.report_element("look", label, place, change)
 
 
