@@ -310,7 +310,7 @@ def nearest_coordinates(joint: SourceJoint, at: np.ndarray, turn: np.ndarray) ->
         moves = math.hypot(x, y, z) > _STILL
         return ([x, y, z, w] if moves else []), float(np.linalg.norm(at)), 0.0
     if joint.type in ("revolute", "prismatic"):
-        slides, turns = ([], [joint.axis]) if joint.type == "revolute" else ([joint.axis], [])
+        slides, turns = ([], [joint.axis or ()]) if joint.type == "revolute" else ([joint.axis or ()], [])
     else:
         axes = joint.words.get("axes", {})
         slides, turns = ([words["axis"] for words in axes.get(kind, ())] for kind in ("linear", "angular"))

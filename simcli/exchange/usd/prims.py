@@ -9,7 +9,7 @@ Source: OpenUSD, UsdGeom (stage metrics, xformOps) and UsdPhysics (units). No de
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, SupportsFloat
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class UsdSource:
         found = attribute.Get(self.time)
         return default if found is None else found
 
-    def numbers(self, prim, name: str, count: int, default: tuple | None = None) -> tuple[float, ...] | None:
+    def numbers(self, prim, name: str, count: int, default: tuple[float, ...]) -> tuple[float, ...]:
         """So many finite numbers that are written; a default where none are.
 
         Raises:
@@ -294,7 +294,7 @@ def _rotation(linear: Array) -> Array:
     return np.stack([first, second, np.cross(first, second)], axis=1)
 
 
-def _as_written(part: object, kind: str) -> float:
+def _as_written(part: SupportsFloat, kind: str) -> float:
     """A number as its author wrote it: of single precision the shortest decimal that means it."""
     number = float(part)
     is_single = kind.startswith("float") or kind.endswith("f")

@@ -120,8 +120,8 @@ class _LayerFiles:
         children = dict.fromkeys(child.name for _, spec in specs for child in spec.nameChildren)
         for name in children:
             total += self.count(layer, path.AppendChild(name), above, is_jump=False)
-        for target in self._targets(layer, path, specs, is_jump):
-            total += self.count(*target, above, is_jump=True)
+        for root, to in self._targets(layer, path, specs, is_jump):
+            total += self.count(root, to, above, is_jump=True)
         if total > _MOST_PRIMS:
             raise FileError(f"{self.path}: has more than {_MOST_PRIMS} prims, instances of instances among them")
         self._counts[key] = total

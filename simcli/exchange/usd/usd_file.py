@@ -172,8 +172,8 @@ def _weigh(source: UsdSource, prim, link: SourceLink, colliders: list[UsdCollide
     if own is not None:
         link.inertia = own * source.mass * source.length**2
     elif total is not None:
-        scaled = total.scaled(link.mass / float(total.mass))
-        link.inertia = shift_inertia(scaled.inertia, link.mass, scaled.com - centre)
+        scaled = total.scaled(np.asarray(link.mass / float(total.mass)))
+        link.inertia = shift_inertia(scaled.inertia, scaled.mass, scaled.com - centre)
         changes.append("its inertia is that of its colliders")
     else:
         link.inertia = 0.4 * link.mass * _SMALL**2 * np.eye(3)
@@ -192,7 +192,7 @@ def _own_inertia(source: UsdSource, prim) -> tuple[np.ndarray | None, np.ndarray
     written = source.value(prim, "physics:centerOfMass")
     com = None
     if written is not None and all(map(math.isfinite, written)):  # no centre is written as minus infinity
-        com = np.array(source.numbers(prim, "physics:centerOfMass", 3))
+        com = np.array(source.numbers(prim, "physics:centerOfMass", 3, ()))
     moments = np.array(source.numbers(prim, "physics:diagonalInertia", 3, (0.0, 0.0, 0.0)))
     w, *xyz = source.numbers(prim, "physics:principalAxes", 4, (0.0, 0.0, 0.0, 0.0))
     if not moments.any():
@@ -213,7 +213,7 @@ def _part_of(source: UsdSource, one: UsdCollider, density: float) -> MassPropert
     of_material = source.number(bound, "physics:density") if bound is not None else 0.0
     per = source.mass / source.length**3
     chosen = next((value * per for value in (own, density, of_material) if value > 0.0), _WATER)
-    found = volume.scaled(mass * source.mass / float(volume.mass) if mass else chosen)
+    found = volume.scaled(np.asarray(mass * source.mass / float(volume.mass) if mass else chosen))
     frame = one.frame
     if str(prim.GetPath()) not in source.links and (com is not None or inertia is not None):
         place = source.place(prim)
@@ -304,7 +304,7 @@ def _part(source: UsdSource) -> None:
             pairs.append((targets[0], targets[1]))
     names = [(a, b) for one, other in pairs for a in _solids(source, one) for b in _solids(source, other) if a != b]
     exclude = list(dict.fromkeys(tuple(sorted(pair)) for pair in names))
-    contact = {"exclude": [list(pair) for pair in exclude]} if exclude else {}
+    contact: dict[str, list] = {"exclude": [list(pair) for pair in exclude]} if exclude else {}
     contact |= {"pairs": touching} if touching else {}
     if contact:
         source.mechanism.sections["contact"] = contact

@@ -73,7 +73,7 @@ def _joint(source: UsdSource, prim, kind: str) -> tuple[SourceJoint, list[str]]:
         where = "two prims that no body moves" if names[0] == WORLD_NAME else f"`{names[0]}` and itself"
         raise LostJointError(f"joins {where}")
     name = source.joint_names.give(prim.GetName(), "joint")
-    joint = SourceJoint(name, 0, kind, *names, *(frame for _, frame in ends), file=str(prim.GetPath()))
+    joint = SourceJoint(name, 0, kind, names[0], names[1], ends[0][1], ends[1][1], file=str(prim.GetPath()))
     changes.insert(0, words_of_renaming(prim.GetName(), name))
     if kind in ("revolute", "prismatic"):
         _one_axis(source, prim, joint)
@@ -161,16 +161,16 @@ def _several(source: UsdSource, prim, joint: SourceJoint, changes: list[str]) ->
     for kind, names in (("linear", _SLIDES), ("angular", _TURNS)):
         for axis, name in zip(_AXES.values(), names, strict=True):
             words: dict = {"axis": list(axis)}
-            ends = (-math.inf, math.inf)
+            low, high = -math.inf, math.inf
             if name in limits:
-                bounds = (("low", -math.inf), ("high", math.inf))
-                ends = tuple(source.number(prim, f"limit:{name}:physics:{key}", end, True) for key, end in bounds)
-            if ends[0] > ends[1] or ends == (0.0, 0.0):
+                bounds = (("low", low), ("high", high))
+                low, high = (source.number(prim, f"limit:{name}:physics:{key}", end, True) for key, end in bounds)
+            if low > high or low == high == 0.0:
                 if name in drives:
                     _lose_instance(source, prim, "drive", name, "its axis is locked")
                 continue
-            if any(map(math.isfinite, ends)):
-                _limit(source, prim, joint, words, (*ends, kind == "angular"))
+            if math.isfinite(low) or math.isfinite(high):
+                _limit(source, prim, joint, words, (low, high, kind == "angular"))
             if name in drives:
                 _drive(source, prim, joint, words, (name, kind == "angular"))
             axes[kind].append(words)

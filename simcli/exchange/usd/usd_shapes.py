@@ -9,7 +9,7 @@ Deviation: planes have no end; radii of a scaled cylinder, capsule or cone are t
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class UsdCollider:
         frame: in its body.
     """
 
-    prim: object
+    prim: Any
     form: UsdForm
     frame: SourceFrame
 
@@ -189,8 +189,8 @@ def _solid(kind: str, sizes: dict, turn: Array, change: str) -> UsdForm:
     numbers = np.concatenate([np.atleast_1d(size) for size in sizes.values()])
     if not (numbers[: len(numbers) - (kind == "capsule")] > 0.0).all() or not np.isfinite(numbers).all():
         raise LostShapeError("a geometry without extent")
-    words = {key: list(tidy_numbers(size, 1.0)) for key, size in sizes.items()}
-    words = {key: size if len(size) > 1 else size[0] for key, size in words.items()}
+    tidied = {key: list(tidy_numbers(size, 1.0)) for key, size in sizes.items()}
+    words = {key: size if len(size) > 1 else size[0] for key, size in tidied.items()}
     volume = shape_properties(ShapeKind[kind.upper()], np.concatenate([numbers, np.zeros(3 - len(numbers))]))
     return UsdForm({"type": kind} | words, turn, np.zeros(3), volume, change)
 

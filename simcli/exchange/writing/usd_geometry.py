@@ -14,6 +14,7 @@ from simcli.errors import from_extra
 from simcli.model.tables.model import Array
 from simcli.spec.schema.shape import rgb
 
+_NO_MESH = (np.zeros((0, 3)), np.zeros((0, 3), int))
 _ROUND = {"capsule": "Capsule", "cylinder": "Cylinder", "cone": "Cone"}
 
 
@@ -100,7 +101,7 @@ def add_form(stage, path: str, kind: str, size: tuple[float, ...], pose: Array, 
         form = UsdGeom.Plane.Define(stage, path)
         form.CreateAxisAttr("Z")
     else:
-        vertices, faces = mesh
+        vertices, faces = mesh or _NO_MESH
         form = UsdGeom.Mesh.Define(stage, path)
         form.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(vertices, np.float32)))
         form.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))

@@ -8,6 +8,7 @@ Source: OpenUSD, UsdGeom and UsdPhysics. No deviation.
 
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class UsdScene:
     """
 
     scene: WrittenScene
-    stage: object
+    stage: Any
     root: str
     bodies: dict[int, str] = field(default_factory=dict)
     shapes: dict[int, str] = field(default_factory=dict)
@@ -155,7 +156,8 @@ def _weigh(written: UsdScene, prim, body: int) -> list[str]:
     """Mass and velocity of a body; what was changed."""
     from pxr import Gf, UsdPhysics
 
-    table, model, changes = written.scene.model.bodies, written.scene.model, []
+    table, model = written.scene.model.bodies, written.scene.model
+    changes: list[str] = []
     rigid = UsdPhysics.RigidBodyAPI.Apply(prim)
     if table.kinematic[body]:
         rigid.CreateKinematicEnabledAttr(True)
@@ -258,10 +260,10 @@ def _write_pairs(written: UsdScene) -> None:
     scene, contacts = written.scene, written.scene.model.contacts
     for index, pair in enumerate(scene.spec.contact.exclude):
         scene.report_element("exclude", " ".join(pair), f"contact.exclude[{index}]")
-    for index, pair in enumerate(scene.spec.contact.pairs):
-        lost = sorted(pair.model_fields_set - {"a", "b"})
+    for index, numbers in enumerate(scene.spec.contact.pairs):
+        lost = sorted(numbers.model_fields_set - {"a", "b"})
         words = f"without {', '.join(f'`{key}`' for key in lost)}: USD has no numbers of pairs" if lost else ""
-        scene.report_element("pair", f"{pair.a} {pair.b}", f"contact.pairs[{index}]", words)
+        scene.report_element("pair", f"{numbers.a} {numbers.b}", f"contact.pairs[{index}]", words)
     if not scene.spec.contact.enabled or contacts is None:
         if not scene.spec.contact.enabled:
             scene.lose("contact", "", "contact.enabled", "USD has no key that switches contact off: its shapes collide")
@@ -282,8 +284,8 @@ def _rows(contacts):
 
 
 def _tell_others(scene: WrittenScene) -> None:
-    for name, force in scene.spec.forces.items():
-        scene.lose("force", name, f"forces.{name}", f"USD has no forces ({force.type})")
+    for name in scene.spec.forces:
+        scene.lose("force", name, f"forces.{name}", "USD has no forces")
     for kind, names in (("sensor", scene.spec.sensors), ("keyframe", scene.spec.keyframes)):
         for name in names:
             scene.lose(kind, name, f"{kind}s.{name}", f"USD has no {kind}s")
