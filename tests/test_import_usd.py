@@ -198,6 +198,29 @@ def test_bounds_of_a_mesh_are_its_box_and_its_ball(tmp_path):
     assert report_of(path)["changed", "collision", "mesh_1/part"] == "is its `boundingCube`"
 
 
+def test_a_body_that_is_a_gprim_has_its_scale_and_stays_where_it_is_if_it_is_fixed(tmp_path):
+    from pxr import Gf, UsdGeom, UsdPhysics
+
+    file = UsdFile(tmp_path / "cube.usda", 0.01, "Y")
+    cube = UsdGeom.Cube.Define(file.stage, "/robot/cube")
+    cube.CreateSizeAttr(1.0)
+    cube.AddTranslateOp().Set(Gf.Vec3d(100, 200, 300))
+    cube.AddScaleOp().Set(Gf.Vec3f(20, 40, 60))
+    UsdPhysics.RigidBodyAPI.Apply(cube.GetPrim())
+    UsdPhysics.CollisionAPI.Apply(cube.GetPrim())
+    file.weigh(cube.GetPrim(), density=500.0)
+    file.save()
+    for base, kind in (("floating", "free"), ("fixed", "fixed")):
+        text = import_model(tmp_path / "cube.usda", ImportOptions(base=base)).text
+        path = tmp_path / f"{base}.yaml"
+        path.write_text(text)
+        spec, model = read(path)
+        near(spec.bodies["cube"].shapes["cube"].size, (0.2, 0.4, 0.6))
+        near(inertia_of(model, "cube")[0], 500.0 * 0.048)
+        same_pose(poses(model)["cube"], (1.0, -3.0, 2.0, 0.5**0.5, 0.0, 0.0, 0.5**0.5))
+        assert (kind == "fixed") == bool(spec.joints)
+
+
 def test_scaled_and_mirrored_prims_keep_their_form(tmp_path):
     from pxr import Gf, UsdGeom
 

@@ -203,14 +203,14 @@ def _refuse_choices(options: ImportOptions) -> None:
 
 
 def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
-    """Fix the links that no joint holds to the world, or leave them free."""
+    """Fix the links that no joint holds to the world, where they are, or leave them free."""
     if base == "floating":
         return
     for name in [name for name in mechanism.links if name != WORLD_NAME and mechanism.holder(name) is None]:
         joint = f"{name}_fixed"
         while joint in mechanism.joints:
             joint += "_"
-        held = {joint: SourceJoint(joint, 0, "fixed", WORLD_NAME, name)}
+        held = {joint: SourceJoint(joint, 0, "fixed", WORLD_NAME, name, mechanism.links[name].frame)}
         mechanism.joints = held | mechanism.joints
 
 
