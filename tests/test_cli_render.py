@@ -19,6 +19,7 @@ from PIL import Image
 from support.browser import CHROMIUM, Browser
 from support.process import run_here
 
+import simcli
 from simcli import rotations as rot
 from simcli.cli import process as cli_process
 from simcli.errors import Exit
@@ -26,7 +27,6 @@ from simcli.kernels.rays.solids import Solids
 from simcli.records.reading.reader import open_trajectory
 from simcli.view import images
 from simcli.view import render as render_of_view
-from simcli.view import render as render_page
 from simcli.view.motion import RecordedMotion
 from simcli.view.render import Moments, between, times_of_film
 from simcli.view.subject import subject_of_run
@@ -361,7 +361,7 @@ def test_the_camera_of_a_wide_picture_comes_nearer(render):
 
 @pytest.mark.slow
 def test_commands_of_the_page_work(tmp_path, monkeypatch):
-    text = (Path(render_page.__file__).parents[2] / "docs/render.md").read_text(encoding="utf-8")
+    text = (Path(simcli.__file__).parent / "docs/render.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"```console\n(.*?)```", text, re.DOTALL)[0].splitlines()
     assert len(lines) == 6
