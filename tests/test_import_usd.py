@@ -503,6 +503,8 @@ REFUSED = {
         usda(BODY.format('double3 xformOp:translate = (inf, 0, 1)\n uniform token[] xformOpOrder = ["xformOp:translate"]')),
         "its transformation",
     ),
+    "an axis of no name": (usda('def Cylinder "A"\n{\n uniform token axis = "x"\n}\n'), "not X, Y or Z"),
+    "nothing is up": (usda('def "A"\n{\n}\n', 'upAxis = "X"'), "not Y or Z"),
     "an empty stage": (usda(""), "nothing in it has mass"),
 }
 
@@ -524,6 +526,27 @@ def test_hostile_files_are_refused_with_the_reason(what, tmp_path, capfd):
         import_model(path)
     assert str(path) in str(error.value)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("suffix", [".usda", ".usdc"])
+def test_damaged_bytes_are_read_or_refused(suffix, tmp_path):
+    """No other error; a crate that claims arrays of terabytes takes no memory."""
+    rng = np.random.default_rng(5)
+    write_arm(tmp_path / f"arm{suffix}")
+    whole, fates = (tmp_path / f"arm{suffix}").read_bytes(), set()
+    for k in range(150):
+        data = bytearray(whole)
+        for place in rng.integers(8, len(data), 3):
+            data[place] = rng.integers(256)
+        path = tmp_path / f"damaged_{k}{suffix}"
+        path.write_bytes(data)
+        try:
+            import_model(path)
+            fates.add("read")
+        except FileError:
+            fates.add("refused")
+    assert fates == {"read", "refused"}
 
 
 def test_a_folder_that_is_given_may_be_read(tmp_path):

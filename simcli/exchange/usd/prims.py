@@ -84,7 +84,9 @@ class UsdSource:
         self.length, self.mass = UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)
         if not (0.0 < self.length < math.inf and 0.0 < self.mass < math.inf):
             raise FileError(f"{path}: a unit of {self.length:g} m and {self.mass:g} kg")
-        self.turn = _TURN[str(UsdGeom.GetStageUpAxis(stage))]
+        if (up := str(UsdGeom.GetStageUpAxis(stage))) not in _TURN:
+            raise FileError(f"{path}: the axis {up[:60]!r} is up, not Y or Z")
+        self.turn = _TURN[up]
         self.prims = {str(prim.GetPath()): prim for prim in _all_prims(stage)}
         self.owner: dict[str, str] = {}
         self.links: dict[str, str] = {}
@@ -143,6 +145,17 @@ class UsdSource:
             if isinstance(value, float) and math.isinf(value):
                 return value
         return self.numbers(prim, name, 1, (default,))[0]
+
+    def axis(self, prim, name: str, default: str) -> str:
+        """X, Y or Z.
+
+        Raises:
+            FileError: it is none of them.
+        """
+        found = str(self.value(prim, name, default))
+        if found not in ("X", "Y", "Z"):
+            raise FileError(f"{self.path}: {prim.GetPath()}.{name} is {found[:60]!r}, not X, Y or Z")
+        return found
 
     def flag(self, prim, name: str, default: bool) -> bool:
         """A truth value."""

@@ -20,23 +20,54 @@ USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _MARKS = (b"#usda", b"PXR-USDC", b"PK\x03\x04")  # how files begin: text, crate, package
 _MOST_PRIMS = 100_000  # of all instances
 _MOST_LAYERS = 1000
+_MOST_MEMORY = 2**32  # [B] beside what the process has: a crate of 64 MiB needs less
 _DEEPEST = 100  # prims within each other, and arcs that follow each other
 
 
 @contextmanager
-def quiet_usd() -> Iterator[None]:
-    """USD is there, and prints no warnings meanwhile: what is wrong is told by the report.
+def usd_as_guest(path: Path) -> Iterator[None]:
+    """USD is there, prints no warnings, since the report tells what is wrong, and takes no more memory than files need.
+
+    Args:
+        path: of the file that is read meanwhile.
 
     Raises:
         UsageError: usd-core is not installed.
+        FileError: USD finds that the file is damaged.
     """
     with from_extra("USD files need usd-core", "usd"):
-        from pxr import UsdUtils
+        from pxr import Tf, UsdUtils
     delegate = UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        with _bounded_memory():
+            yield
+    except Tf.ErrorException as error:
+        raise FileError(f"{path}: cannot be read as USD: {_first_line(error)}") from None
+    except (UnicodeDecodeError, MemoryError) as error:
+        raise FileError(f"{path}: cannot be read as USD: {type(error).__name__}") from None
+    finally:
+        delegate.TakeUncoalescedDiagnostics()
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Let a crate that claims arrays of terabytes fail, which USD reports; without a bound the system ends the process."""
+    try:
+        import resource
+
+        status = Path("/proc/self/status").read_text()
+        held = int(status.partition("VmData:")[2].split()[0]) * 1024
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, OSError, ValueError, IndexError):  # another system
+        yield
+        return
+    most = held + _MOST_MEMORY
+    is_bounded = soft != resource.RLIM_INFINITY and soft <= most
+    resource.setrlimit(resource.RLIMIT_DATA, (soft if is_bounded else most, hard))
     try:
         yield
     finally:
-        delegate.TakeUncoalescedDiagnostics()
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def open_stage(path: Path, meshes: MeshFiles):
@@ -49,29 +80,22 @@ def open_stage(path: Path, meshes: MeshFiles):
     Raises:
         FileError: it is no USD, damaged, too large, goes in a circle, or names a layer that is not there or lies outside.
     """
-    from pxr import Tf, Usd
+    from pxr import Sdf, Usd
 
-    try:
-        files = _LayerFiles(path, meshes)
-        root = files.root()
-        files.count(root, _absolute("/"), (), is_jump=False)
-        stage = Usd.Stage.Open(root, None)
-        faults = stage.GetCompositionErrors()
-    except Tf.ErrorException as error:
-        raise FileError(f"{path}: cannot be read as USD: {_first_line(error)}") from None
-    if faults:
+    files = _LayerFiles(path, meshes)
+    root = files.root()
+    files.count(root, Sdf.Path("/"), (), is_jump=False)
+    stage = Usd.Stage.Open(root, None)
+    if faults := stage.GetCompositionErrors():
         raise FileError(f"{path}: cannot be composed: {str(faults[0])[:300]}")
     return stage
 
 
-def _absolute(text: str):
-    from pxr import Sdf
-
-    return Sdf.Path(text)
-
-
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    try:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    except UnicodeDecodeError:  # of a message that quotes the file
+        lines = []
     return (lines[0].rpartition(" : ")[2] if lines else "damaged").strip("'")[:300]
 
 
@@ -117,8 +141,10 @@ class _LayerFiles:
             raise FileError(f"{self.path}: prims and references within each other to a depth of more than {_DEEPEST}")
         above, total = (*above, key), 1
         specs = [(one, spec) for one in self._stack(layer) for spec in _opinions(one, path)]
-        children = dict.fromkeys(child.name for _, spec in specs for child in spec.nameChildren)
-        for name in children:
+        children = [child for _, spec in specs for child in spec.nameChildren]
+        if None in children:
+            raise FileError(f"{self.path}: cannot be read as USD: {self._shown(layer)} lists prims that it does not hold")
+        for name in dict.fromkeys(child.name for child in children):
             total += self.count(layer, path.AppendChild(name), above, is_jump=False)
         for root, to in self._targets(layer, path, specs, is_jump):
             total += self.count(root, to, above, is_jump=True)

@@ -18,7 +18,7 @@ from simcli.exchange.source.import_report import ImportReport
 from simcli.exchange.source.mechanism import GivenNames, SourceLink, SourceModel, words_of_renaming
 from simcli.exchange.source.meshes import MeshFiles
 from simcli.exchange.usd.prims import UsdSource, is_below, tidy_numbers
-from simcli.exchange.usd.stage_files import open_stage, quiet_usd
+from simcli.exchange.usd.stage_files import open_stage, usd_as_guest
 from simcli.exchange.usd.usd_joints import USD_JOINTS, read_joints, span_tree, start_joints
 from simcli.exchange.usd.usd_shapes import GPRIMS, UsdCollider, add_gprim, physics_material, read_materials
 from simcli.model.bodies.inertia import MassProperties, combine, shift_inertia
@@ -41,7 +41,7 @@ def read_usd(path: Path, meshes: MeshFiles, report: ImportReport) -> SourceModel
         UsageError: usd-core is not installed.
         FileError: the file cannot be read, or says what no scene can say.
     """
-    with quiet_usd():
+    with usd_as_guest(path):
         stage = open_stage(path, meshes)
         default = stage.GetDefaultPrim()
         name = default.GetName() if default else path.stem

@@ -118,7 +118,7 @@ def _end(source: UsdSource, prim, side: tuple[str, str, str], changes: list[str]
 
 
 def _one_axis(source: UsdSource, prim, joint: SourceJoint) -> None:
-    joint.axis = _AXES[str(source.value(prim, "physics:axis", "X"))]
+    joint.axis = _AXES[source.axis(prim, "physics:axis", "X")]
     is_turn = joint.type == "revolute"
     bounds = (("lowerLimit", -math.inf), ("upperLimit", math.inf))
     ends = [source.number(prim, f"physics:{key}", value, True) for key, value in bounds]

@@ -157,7 +157,7 @@ def _form(source: UsdSource, prim, kind: str, is_solid: bool) -> UsdForm:
         if np.ptp(radii) > ROUNDING * radii.max():
             return _solid("ellipsoid", {"radii": radii}, np.eye(3), shear)
         return _solid("sphere", {"radius": radii[:1]}, np.eye(3), shear)
-    axis = _ALONG[str(source.value(prim, "axis", "Z"))]
+    axis = _ALONG[source.axis(prim, "axis", "Z")]
     turn = axis if place.scale[0] > 0.0 else axis @ _OVER
     if kind == "Plane":
         ends = [f"`{key}`" for key in ("width", "length") if source.value(prim, key) is not None]
@@ -233,7 +233,7 @@ def _mesh(source: UsdSource, prim, place: PrimPlacement, is_solid: bool) -> UsdF
 def _triangles(source: UsdSource, prim, place: PrimPlacement) -> tuple[Array, Array, list[str]]:
     """Vertices [m] in the axes of the prim, without scale; triangles, counter-clockwise from outside; what was changed."""
     points, counts, corners = (source.value(prim, key) for key in ("points", "faceVertexCounts", "faceVertexIndices"))
-    if points is None or counts is None or corners is None or not len(points) or not len(counts):
+    if not all(hasattr(one, "__len__") and len(one) for one in (points, counts, corners)):
         raise LostShapeError("mesh: has no faces")
     points, counts, corners = np.asarray(points, float), np.asarray(counts), np.asarray(corners)
     if counts.min() < 0 or counts.sum() != len(corners) or corners.min(initial=0) < 0 or corners.max() >= len(points):
