@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from os import PathLike
 
     from simcli.analysis.mechanics.articulation_view import ArticulationView as ArticulationView
+    from simcli.analysis.mechanics.evaluate import eval_accelerations as eval_accelerations
     from simcli.analysis.mechanics.evaluate import eval_fk as eval_fk
     from simcli.analysis.mechanics.evaluate import eval_ik as eval_ik
     from simcli.analysis.mechanics.evaluate import state_at as state_at
@@ -170,6 +171,7 @@ _LATE = {
     "Simulation": "simcli.simulation.simulation",
     "State": "simcli.model.joints.state",
     "Trajectory": "simcli.records.reading.reader",
+    "eval_accelerations": "simcli.analysis.mechanics.evaluate",
     "eval_fk": "simcli.analysis.mechanics.evaluate",
     "eval_ik": "simcli.analysis.mechanics.evaluate",
     "state_at": "simcli.analysis.mechanics.evaluate",

@@ -1,6 +1,7 @@
 """`simcli fk|ik|id|mass-matrix|jacobian`: against runs, and through every kind of file."""
 
 import json
+import math
 import re
 import shlex
 from functools import partial
@@ -19,6 +20,9 @@ from simcli.pipeline import build_model, read_scene
 from simcli.records.contents.results import FIELDS
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
+RECORDED_MOTION = 1e-8  # relative; steps of other coordinates are projected on the joints
+SPLINE_DIFFERENCES = 1e-6  # relative: h^4 of differences, h^4 of splines at their ends
+MORE_ACCELERATED = (("generalized", "rk4"), ("maximal", "semi_implicit"), ("natural", "zhong06"))
 RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run
 
 
@@ -281,6 +285,58 @@ batch:
   seed: 1
   vary: {params.m: {uniform: [1, 2]}, params.c: {uniform: [0, 0.2]}, joints.pin.q: {uniform: [0, 3]}}
 """
+
+
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [("generalized", "semi_implicit"), *(pytest.param(*one, marks=pytest.mark.full) for one in MORE_ACCELERATED)],
+)
+def test_accelerations_of_bodies_are_those_that_a_run_records(here, command, solver, integrator):
+    """Poses, twists and accelerations of a frame are those of the frame; of a point also differences of its velocity."""
+    (here / "mixed.yaml").write_text(MIXED)
+    errors = {}
+    for name, dt in (("run", 1e-4), ("fine", 5e-5))[: 1 + (solver == "maximal")]:
+        chosen = (f"solver={{type: {solver}, integrator: {integrator}, dt: {dt}}}", "run.duration=4.0e-3")
+        chosen += ("output={every: 1.0e-3, channels: [state, joints, body_qdd]}",)
+        sets = [word for one in chosen for word in ("--set", one)]
+        assert command("run", "mixed.yaml", "-o", f"{name}.h5", "--device", "cpu", *sets).returncode == Exit.OK
+        done = command("fk", f"{name}.h5", "--accelerations", "-o", "found.h5", "--force", *CPU)
+        assert done.returncode == Exit.OK, done.stderr
+        with package.open("found.h5") as found, package.open(f"{name}.h5") as run:
+            recorded = [np.asarray(run.column(f"frames/{name}")[1:])[:, 0] for name in ("body_q", "body_qd", "body_qdd")]
+            found = [found[name][1:] for name in ("body_q", "body_qd", "body_qdd")]
+            errors[name] = [off(*both) for both in zip(found, recorded, strict=True)]
+    if solver == "maximal":  # its bodies leave their joints within a step
+        assert errors["run"][0] < RECORDED_MOTION
+        assert np.array(errors["fine"][1:]) / errors["run"][1:] == pytest.approx(0.5, abs=0.05)
+        return
+    assert max(errors["run"]) < RECORDED_MOTION
+    command("fk", "run.h5", "-o", "plain.h5", *CPU)
+    with package.open("plain.h5") as plain, package.open("found.h5") as found:
+        assert "body_qdd" not in plain
+        assert found.labels("point_acceleration") == (("hand/tip", "probe/hook"), ("x", "y", "z"))
+        assert all(np.array_equal(plain[name], found[name]) for name in ("body_q", "body_qd", "point_velocity"))
+
+
+def test_accelerations_of_points_are_differences_of_their_velocities(here, command):
+    """A table of a smooth motion, differentiated by splines, and the same numbers given as accelerations."""
+    (here / "swing.yaml").write_text(SWING.replace("upper: {", "upper: {points: {far: [0.1, 0.2, -0.7]}, "))
+    t = np.linspace(0.0, 0.1, 101)
+    rows = [f"{x!r},{math.sin(3 * x)!r},{math.cos(2 * x)!r}" for x in t.tolist()]
+    (here / "q.csv").write_text("\n".join(["time,joint.pin.q,joint.elbow.q", *rows]))
+    done = command("fk", "swing.yaml", "--states", "q.csv", "--differentiate", "spline", "-o", "a.h5", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open("a.h5") as found:
+        v, a = found["point_velocity"][:, 0], found["point_acceleration"][:, 0]
+        slope = (v[:-4] - 8 * v[1:-3] + 8 * v[3:-1] - v[4:]) / (12 * (t[1] - t[0]))
+        assert off(a[2:-2], slope) < SPLINE_DIFFERENCES
+        assert off(a, 0.0 * a + [0.0, 0.0, 1.0]) > 1.0
+    done = command("fk", "swing.yaml", "--q", "0,0", "--qd", "2,0", "--qdd", "3,0", "--json", *CPU)
+    found = json.loads(done.stdout)
+    assert found["units"]["body_qdd"] == "m/s^2, rad/s^2"
+    # `far` is at (0.1, 0.2, -0.5 - 0.7) from the pin: alpha x r - w^2 r
+    far = [3.0 * -1.2 - 4.0 * 0.1, 0.0, -3.0 * 0.1 + 4.0 * 1.2]
+    assert off(found["point_acceleration"][0][0], np.array(far)) < KINEMATICS
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,13 @@ from support.scenes import scene
 from support.trials import coordinate_errors, draw_inputs, poison, run_trial
 
 from simcli import rotations as rot
+from simcli.analysis.mechanics.evaluate import eval_accelerations
 from simcli.analysis.rest.modes import study
 from simcli.analysis.rest.spectrum import ModeKind
 from simcli.kernels.algorithms import Algorithms
 from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE
+from simcli.model.joints.state import State
 from simcli.pipeline import build_model
 from simcli.spec import resolve
 
@@ -109,6 +111,20 @@ def test_twists(trial):
     for w, tree in trial.trees:
         _, wanted = tree.poses_and_twists(trial.q[w], trial.qd[w])
         assert off(trial.body_qd[w, tree.bodies], wanted) < KINEMATICS
+
+
+def test_accelerations_of_bodies(trial):
+    for w, tree in trial.moving:
+        wanted = tree.accelerations(trial.q[w], trial.qd[w], trial.qdd[w])
+        assert off(trial.body_qdd[w, tree.bodies], wanted) < KINEMATICS
+
+
+def test_public_accelerations_of_bodies(trial):
+    state = State.of(trial.model)
+    found = eval_accelerations(trial.model, state, trial.qdd)
+    assert off(found, trial.body_qdd) < KINEMATICS
+    with pytest.raises(ValueError, match="broadcast"):
+        eval_accelerations(trial.model, state, np.zeros(trial.model.n_qd + 2))
 
 
 def test_inverse_dynamics(trial):

@@ -10,6 +10,7 @@ from simcli.kernels.algorithms_core import (
     accelerations_to_efforts,
     bodies_to_states,
     hinges_to_efforts,
+    states_to_accelerations,
     states_to_bodies,
     states_to_forces,
     states_to_jacobians,
@@ -70,6 +71,13 @@ class Algorithms:
         pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
         self.launch(states_to_bodies, len(q), self.given(q), self.given(qd), pose, twist)
         return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
+
+    def accelerations(self, joint_q, joint_qd, joint_qdd) -> np.ndarray:
+        """Accelerations of the centres of mass and angular ones, (N, B, 6), world."""
+        q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
+        out = self.results(q, 6 * self.model.n_bodies)
+        self.launch(states_to_accelerations, len(q), self.given(q), self.given(qd), self.given(qdd), out)
+        return self.fetch(out, q, self.model.n_bodies, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
         """Joint efforts that give the accelerations: recursive Newton-Euler.

@@ -5,6 +5,7 @@ import numpy as np
 from simcli.kernels.articulation.crba import crba
 from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
+from simcli.kernels.articulation.projected_accelerations import report_accelerations
 from simcli.kernels.articulation.projection import Anchors, project_joints
 from simcli.kernels.articulation.report import FrameRows, put, report_bodies, write_pack
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
@@ -98,6 +99,29 @@ def states_to_bodies(
             report_bodies(c.tables, c.state, c.rows, w)
             give(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
             give(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)
+
+
+@ti.kernel
+def states_to_accelerations(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
+    """Accelerations of bodies, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
+            rnea_forward(c.tables, c.state, w)
+            report_accelerations(c.tables, c.state, c.rows, w)
+            give(c, w, block, c.rows.body_qdd, 6 * c.tables.n_bodies, out)
 
 
 @ti.func

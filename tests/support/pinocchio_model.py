@@ -159,6 +159,18 @@ class PinocchioTree:
             twists.append(np.append(R @ (v.linear + np.cross(v.angular, lever)), R @ v.angular))
         return np.array(poses), np.array(twists)
 
+    def accelerations(self, q, qd, qdd):
+        """Accelerations of the centres of mass, and angular ones, world."""
+        q_pin, G, drift = self.coordinates(q, qd)
+        pin.forwardKinematics(self.pin, self.data, q_pin, G @ qd[self.dofs], G @ qdd[self.dofs] + drift)
+        found = []
+        for _, joint, R, lever in self.centres():
+            a = pin.getClassicalAcceleration(self.pin, self.data, joint, pin.LOCAL)
+            w = self.data.v[joint].angular
+            at_com = a.linear + np.cross(a.angular, lever) + np.cross(w, np.cross(w, lever))
+            found.append(np.append(R @ at_com, R @ a.angular))
+        return np.array(found)
+
     def external(self, q_pin, body_f):
         """Forces and torques about the centres of mass, world axes, as pinocchio's joint forces."""
         pin.forwardKinematics(self.pin, self.data, q_pin)

@@ -177,6 +177,25 @@ def eval_fk(
         np.copyto(target, values, where=bodies[..., None])
 
 
+def eval_accelerations(model: Model, state: State, joint_qdd: object = 0.0) -> Array:
+    """Accelerations of bodies from joint coordinates, rates and accelerations.
+
+    Args:
+        model: the tables.
+        state: of this model; its joint_q and joint_qd are read.
+        joint_qdd: [m/s^2, rad/s^2], broadcast to (W, NV).
+
+    Returns:
+        [m/s^2, rad/s^2], (W, B, 6), accelerations of the centres of mass, and angular ones; world.
+
+    Raises:
+        ValueError: a shape is not the model's.
+    """
+    state.check(model)
+    qdd = np.broadcast_to(np.asarray(joint_qdd, float), state.joint_qd.shape)
+    return bench_of(model).algorithms.accelerations(state.joint_q, state.joint_qd, qdd)
+
+
 def eval_ik(
     model: Model,
     state: State,

@@ -29,12 +29,24 @@ class Forward(OnTree):
     Attributes:
         select: patterns of the bodies that are given, none for all.
         flags: kinds of bodies that are given.
+        accelerates: give accelerations, too.
     """
 
     select: tuple[str, ...] = ()
     flags: BodyFlags = BodyFlags.ALL
+    accelerates: bool = False
     kind = "fk"
-    outputs = ("body_q", "body_qd", "point_position", "point_velocity")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Coordinates and rates, and accelerations if those of bodies are wanted."""
+        return ("joint_q", "joint_qd", "joint_qdd")[: 2 + self.accelerates]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Poses and twists of bodies, named points, and the accelerations of both."""
+        accelerations = ("body_qdd", "point_acceleration") if self.accelerates else ()
+        return ("body_q", "body_qd", "point_position", "point_velocity", *accelerations)
 
     def axes(self, model: Model) -> ResultAxes:
         """The bodies that are wanted, and their points."""
@@ -47,12 +59,17 @@ class Forward(OnTree):
         return bodies, np.flatnonzero(np.isin(model.points.body, bodies))
 
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
-        """Poses and twists of bodies; named points."""
-        model, q = mechanics.model, states.values["joint_q"]
-        pose, twist = mechanics("forward_kinematics", world, q, field(states, "joint_qd", (model.n_qd,)))
+        """Poses and twists of bodies; named points; the accelerations of both."""
+        model, q, qd = mechanics.model, states.values["joint_q"], field(states, "joint_qd", (mechanics.model.n_qd,))
+        pose, twist = mechanics("forward_kinematics", world, q, qd)
         bodies, points = self.kept(model)
         x, v = (a[:, points] for a in point_motion(model.bodies, model.points, world, pose, twist))
-        return {"body_q": pose[:, bodies], "body_qd": twist[:, bodies], "point_position": x, "point_velocity": v}
+        found = {"body_q": pose[:, bodies], "body_qd": twist[:, bodies], "point_position": x, "point_velocity": v}
+        if self.accelerates:
+            (change,) = mechanics("accelerations", world, q, qd, field(states, "joint_qdd", (model.n_qd,)))
+            a = point_accelerations(model.bodies, model.points, world, pose, twist, change)
+            found |= {"body_qdd": change[:, bodies], "point_acceleration": a[:, points]}
+        return found
 
 
 def point_motion(bodies: Bodies, points: Points, world: Array, pose: Array, twist: Array) -> tuple[Array, Array]:
@@ -68,10 +85,34 @@ def point_motion(bodies: Bodies, points: Points, world: Array, pose: Array, twis
         twist: (N, B, 6).
     """
     body = points.body
-    r, c = of_worlds(points.position, world), of_worlds(bodies.com, world)[:, body]
-    R = rot.quat_to_matrix(pose[:, body, 3:])
-    lever = rot.turn(R, r - c)
-    return pose[:, body, :3] + rot.turn(R, r), twist[:, body, :3] + rot.cross(twist[:, body, 3:], lever)
+    place, lever = _levers(bodies, points, world, pose)
+    return pose[:, body, :3] + place, twist[:, body, :3] + rot.cross(twist[:, body, 3:], lever)
+
+
+def point_accelerations(bodies: Bodies, points: Points, world: Array, pose: Array, twist: Array, change: Array) -> Array:
+    """Accelerations [m/s^2] of the named points, (N, n, 3), world.
+
+        a = a_c + w' x R (r - c) + w x (w x R (r - c))
+
+    Args:
+        bodies: with their centres of mass.
+        points: points of them.
+        world: (N,).
+        pose: (N, B, 7).
+        twist: (N, B, 6).
+        change: [m/s^2, rad/s^2], (N, B, 6), accelerations of centres of mass and angular ones.
+    """
+    body = points.body
+    _, lever = _levers(bodies, points, world, pose)
+    spin = twist[:, body, 3:]
+    return change[:, body, :3] + rot.cross(change[:, body, 3:], lever) + rot.cross(spin, rot.cross(spin, lever))
+
+
+def _levers(bodies: Bodies, points: Points, world: Array, pose: Array) -> tuple[Array, Array]:
+    """[m], R r and R (r - c) of the named points, (N, n, 3) each, world axes."""
+    r, c = of_worlds(points.position, world), of_worlds(bodies.com, world)[:, points.body]
+    R = rot.quat_to_matrix(pose[:, points.body, 3:])
+    return rot.turn(R, r), rot.turn(R, r - c)
 
 
 class Inverse(OnTree):
@@ -155,6 +196,7 @@ class Efforts(OnTree):
     external: bool = True
     compare: bool = False
     kind = "id"
+    balances = True
     inputs = ("joint_q", "joint_qd", "joint_qdd", "body_f")
 
     @property

@@ -208,7 +208,7 @@ def _of_run(subject: Subject, run: Trajectory, choice: Choice, task: Task) -> Pr
     if names:
         notes.append(f"{run.path} was made with other numbers ({', '.join(names[:6])}); those of {subject.path} are used")
     wants, dt, goes_back = task.wants(model, run), 0.0, ""
-    if "joint_qdd" in wants:
+    if "joint_qdd" in wants and task.balances:
         spec = scene_of(run)[1]
         dt, goes_back = spec.solver.dt, spec.solver.type if spec.solver.integrator == "semi_implicit" else ""
         _check_inputs(subject, run, spec, model.inputs, choice)

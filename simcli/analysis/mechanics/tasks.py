@@ -44,6 +44,11 @@ class Task(Protocol):
         ...
 
     @property
+    def balances(self) -> bool:
+        """Whether forces and accelerations must belong to one instant, that at which a step took them."""
+        ...
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Fields that it takes, names of `records.contents.results.FIELDS`."""
         ...
@@ -89,6 +94,7 @@ class OnTree:
     """What tasks have in common that start from joint coordinates."""
 
     start = "joint"
+    balances = False
     inputs: tuple[str, ...] = ("joint_q", "joint_qd")
 
     def wants(self, model: Model, run: Trajectory | None) -> tuple[str, ...]:

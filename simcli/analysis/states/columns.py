@@ -1,7 +1,7 @@
 """Column names of states in tables of text: one list for writing and for reading.
 
     joint.pin.q [rad]   joint.ball.q.0   joint.pin.qd   joint.pin.qdd   joint.pin.effort
-    body.rod.position.x [m]   .orientation.w   .velocity.x   .angular_velocity.x   .force.x   .torque.x
+    body.rod.position.x [m]   .orientation.w   .velocity.x   .angular_velocity.x   .acceleration.x   .force.x   .torque.x
     point.rod/tip.position.x   mass_matrix.pin.elbow   jacobian.rod.vx.pin   residual.position
 
 These are the names of `simcli export`. Read as well: the labels of `simcli show --layout`, alone for coordinates (`pin`,
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from simcli.analysis.channels import COORDINATES, QUANTITIES
+from simcli.analysis.channels import COORDINATES, RECORDED, RECORDED_ONLY
 from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.results import FIELDS, ResultAxes
 from simcli.spec.base.channel_names import SCALARS, canonical
@@ -27,11 +27,13 @@ JOINT_FIELDS = {
 VECTORS = {
     "body_q": (("position", "orientation"), "body"),
     "body_qd": (("velocity", "angular_velocity"), "body"),
+    "body_qdd": (("acceleration", "angular_acceleration"), "body"),
     "body_f": (("force", "torque"), "body"),
     "point_position": (("position",), "point"),
     "point_velocity": (("velocity",), "point"),
+    "point_acceleration": (("acceleration",), "point"),
 }
-_PARTS = {**QUANTITIES["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
+_PARTS = {**RECORDED["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
 READABLE = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_q", "body_qd", "body_f")
 PLACES = ("time", "world", "frame", "state")
 
@@ -116,6 +118,7 @@ class Names:
         self._unused = tuple(f"{group}." for group in (*SCALARS, "residual", "search", "limit", "mass_matrix", "jacobian"))
         self._unused += tuple(f"joint.{joint}.wrench." for joint in axes.label["J"])
         self._unused += tuple(f"point.{point}." for point in axes.label["N"])
+        self._unused += tuple(f"body.{body}.{name}." for body in axes.label["B"] for name in RECORDED_ONLY)
 
     def find(self, label: str) -> Name | None:
         """The column of a spelling, None if it is none."""

@@ -1,6 +1,6 @@
 """`simcli id`: inverse dynamics. `simcli mass-matrix`: the joint-space mass matrix. `simcli jacobian`: body Jacobians."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -20,12 +20,7 @@ def id(
     external: Annotated[
         bool, typer.Option("--external/--no-external", help="Include the scene's springs, cables and wrenches.")
     ] = True,
-    differentiate: Annotated[
-        Literal["spline", "cubic"] | None,
-        typer.Option(
-            "--differentiate", help="Take missing rates and accelerations from q over time.", show_default="they are zero"
-        ),
-    ] = None,
+    differentiate: shared.Differentiate = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
 ) -> int:
     """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.

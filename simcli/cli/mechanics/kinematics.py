@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from simcli.analysis.mechanics.target_starts import SearchOptions
 
 
-@shared.on_states("q", "qd")
+@shared.on_states("q", "qd", "qdd")
 def fk(
     ask: shared.Ask,
     select: SelectPatterns = [],  # noqa: B006
     body_flags: shared.BodyFlag = shared.Flags.all,
+    accelerations: Annotated[
+        bool, typer.Option("--accelerations", help="Give accelerations too; with --qdd and --differentiate they are given.")
+    ] = False,
+    differentiate: shared.Differentiate = None,
 ) -> int:
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.
 
     body_q is the pose of the body frame, body_qd the velocity of the centre of mass and the angular velocity, world.
+    body_qdd are their accelerations, from those of the joints (--qdd, a run, a table).
     The tree decides; joints that close loops are not read, and a warning says where the coordinates leave one open.
     --select and --body-flags give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
@@ -30,7 +35,9 @@ def fk(
     from simcli.analysis.mechanics.rigid_body_tasks import Forward
     from simcli.model.joints.selection import BodyFlags
 
-    return shared.give_answer(ask, Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()]))
+    accelerates = accelerations or bool(ask.qdd) or differentiate is not None
+    task = Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()], accelerates)
+    return shared.give_answer(ask, task, differentiate)
 
 
 _Targets = Annotated[

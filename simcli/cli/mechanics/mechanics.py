@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -36,6 +36,12 @@ class Flags(StrEnum):
     all = "all"
 
 
+Differentiate = Annotated[
+    Literal["spline", "cubic"] | None,
+    typer.Option(
+        "--differentiate", help="Take missing rates and accelerations from q over time.", show_default="they are zero"
+    ),
+]
 BodyFlag = Annotated[Flags, typer.Option("--body-flags", help="Only bodies of this kind; joints that place them.")]
 
 
@@ -336,7 +342,7 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
         console.data(report.body)
 
 
-def give_answer(ask: Ask, task: "Task") -> int:
+def give_answer(ask: Ask, task: "Task", differentiate: str | None = None) -> int:
     """Compute, and say what came out; the exit code."""
-    conclude(ask, task, perform(ask, task))
+    conclude(ask, task, perform(ask, task, differentiate=differentiate))
     return Exit.OK

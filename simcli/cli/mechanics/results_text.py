@@ -87,7 +87,18 @@ def bodies_lines(axes, values: dict) -> list[str]:
             [(name, *(_vector(a[n]) for a in points)) for n, name in enumerate(axes.label["N"])],
             ("point", "position [m]", "velocity [m/s]"),
         )
-    return lines
+    return lines + (_acceleration_lines(axes, values) if "body_qdd" in values else [])
+
+
+def _acceleration_lines(axes, values: dict) -> list[str]:
+    """Accelerations of bodies and points."""
+    change, of_points = values["body_qdd"], zip(axes.label["N"], values["point_acceleration"], strict=True)
+    lines = _rows(
+        [(name, _vector(change[b, :3]), _vector(change[b, 3:])) for b, name in enumerate(axes.label["B"])],
+        ("body", "acceleration of the centre of mass [m/s^2]", "angular acceleration [rad/s^2]"),
+    )
+    points = [(name, _vector(a)) for name, a in of_points]
+    return lines + (_rows(points, ("point", "acceleration [m/s^2]")) if points else [])
 
 
 def joints_lines(axes, values: dict) -> list[str]:

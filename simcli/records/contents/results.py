@@ -65,9 +65,13 @@ FIELDS: dict[str, Field] = {
     "recorded_effort": Field(("S", "NV"), "mixed", "joint_effort of the run that the states came from"),
     "body_q": Field(("S", "B", "pose"), "m, 1", "pose of the body frame, world"),
     "body_qd": Field(("S", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and angular velocity, world"),
+    "body_qdd": Field(
+        ("S", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass and angular acceleration, world"
+    ),
     "body_f": Field(("S", "B", "wrench"), "N, N m", "external force, and torque about the centre of mass, world"),
     "point_position": Field(("S", "N", "xyz"), "m", "named points, world"),
     "point_velocity": Field(("S", "N", "xyz"), "m/s", "named points, world"),
+    "point_acceleration": Field(("S", "N", "xyz"), "m/s^2", "named points, world"),
     "mass_matrix": Field(("S", "NV", NV2), "mixed", "joint-space mass matrix; zero rows at loop joints"),
     "jacobian": Field(
         ("S", "B", "twist", "NV"),
