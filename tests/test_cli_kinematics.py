@@ -542,6 +542,8 @@ def test_the_page_of_the_manual_names_every_field_and_works(here, command):
     page = files("simcli").joinpath("docs", "mechanics.md").read_text(encoding="utf-8")
     table = page.split("| field |")[1]
     assert set(re.findall(r"`(\w+)`", table)) == {*FIELDS, "q_unit", "qd_unit", "effort_unit"}
+    for name, text in re.findall(r"```yaml\n# (\w+\.yaml)\n(.*?)```", page, re.DOTALL):
+        (here / name).write_text(text)
     for line in "".join(re.findall(r"```console\n(.*?)```", page, re.DOTALL)).splitlines():
         text, _, code = line.partition("  # exit ")
         program, *words = shlex.split(text)

@@ -1,14 +1,21 @@
 """From the solver to the file: contacts that carry the bodies' momentum, and what is said when some are lost or unsolved."""
 
+import json
 from dataclasses import replace
+from functools import partial
 
+import mujoco
 import numpy as np
 import pytest
+from support.contacts import random_poses
+from support.process import completed_here
 from support.touching import SCENE, VARIED
 
 import simcli as package
 from simcli import pipeline
+from simcli import rotations as rot
 from simcli.cli.runs.summary import outcome_json, outcome_text
+from simcli.errors import Exit
 from simcli.job import Outcome
 from simcli.records.integrity.verification import verify
 from simcli.solvers.output.contact_report import ROW, SUMMARY, gather, overflow_text, unsolved_events
@@ -234,3 +241,167 @@ def test_unsolved_steps_are_warned_of_and_counted(asked):
             assert (counted.step, counted.value) == (file.n_frames - 1, lacks[:, world].sum())
     told = {code: outcome.warnings[code] for code in ("SC661", "SC662")}  # beside SC627, which trusts none
     assert told == {"SC661": len(worlds), "SC662": len(worlds)}
+
+
+# `simcli contacts`: the same contacts of any states
+
+CPU = ("--device", "cpu", "--threads", "1")
+CCD = 3e-7  # [m], as of test_collision.py
+SLID = 3e-3  # [m], 3 m/s for a step: what is recorded was found where it began, and moved along with the bodies
+CARRIED = 1e-8  # [m], what the normal turns meanwhile does to the gap
+NEAREST = 1e-5  # [m], of nearest points: what mujoco's tolerance leaves of them along flat directions
+GEOMS = {"ball": 'type="sphere" size="0.3"', "brick": 'type="box" size="0.25 0.35 0.45"'}
+GEOMS["bar"] = 'type="capsule" size="0.2 0.3"'
+SHAPES = """{ball: {type: sphere, radius: 0.3, margin: 0.01}, brick: {type: box, size: [0.5, 0.7, 0.9], margin: 0.01},
+             bar: {type: capsule, radius: 0.2, length: 0.6, margin: 0.01}}"""
+PAIR = f"""
+simcli: 1
+bodies:
+  a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {SHAPES}}}
+  b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {SHAPES}}}
+contact: {{enabled: true}}
+"""
+
+
+@pytest.fixture
+def command(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return partial(completed_here, capfd)
+
+
+def table_of(path, poses):
+    """States of two free bodies, as a table."""
+    heads = [f"joint.{name}_free.q.{k}" for name in "ab" for k in range(7)]
+    rows = [",".join(map(repr, row)) for row in poses.reshape(len(poses), -1).tolist()]
+    path.write_text("\n".join([",".join(heads), *rows]))
+
+
+def clearances(command, name, reach, *more):
+    done = command("contacts", "pair.yaml", "--states", name, *reach, *more, "-o", "c.h5", "--force", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open("c.h5") as found:
+        return {field: found[field] for field in ("frame", *found.fields)} | {
+            side: found.named(f"contact_shape_{side}") for side in "ab"
+        }
+
+
+def mujoco_pairs(poses):
+    """Signed distances and nearest points of all pairs of shapes, by their names: (N,), (N, 6)."""
+    bodies = "".join(
+        f'<body name="{body}" mocap="true">'
+        + "".join(f'<geom name="{body}/{name}" {geom}/>' for name, geom in GEOMS.items())
+        + "</body>"
+        for body in "ab"
+    )
+    text = f'<mujoco><option ccd_tolerance="1e-12" ccd_iterations="500"/><worldbody>{bodies}</worldbody></mujoco>'
+    model = mujoco.MjModel.from_xml_string(text)
+    data, found = mujoco.MjData(model), {}
+    for k, pose in enumerate(poses):
+        data.mocap_pos[:], data.mocap_quat[:] = pose[:, :3], pose[:, [6, 3, 4, 5]]
+        mujoco.mj_kinematics(model, data)
+        for i in range(3):
+            for j in range(3, 6):
+                ends = np.zeros(6)
+                size = mujoco.mj_geomDistance(model, data, i, j, 10.0, ends)
+                found[k, model.geom(i).name, model.geom(j).name] = size, ends
+    return found
+
+
+def test_clearances_and_nearest_points_are_those_of_mujoco(command, tmp_path):
+    """More states than are worked on at once; everything moved as one rigid body keeps its distances."""
+    rng = np.random.default_rng(5)
+    poses = random_poses(rng, 70, 2, 0.6)
+    (tmp_path / "pair.yaml").write_text(PAIR)
+    table_of(tmp_path / "q.csv", poses)
+    found, reach = clearances(command, "q.csv", ("--clearance", "0.8")), 0.8
+    theirs, n_near, n_compared = mujoco_pairs(poses), 0, 0
+    seen = {}
+    for row, (state, a, b) in enumerate(zip(found["frame"], found["a"], found["b"], strict=True)):
+        key, sides = (state, *sorted((a, b))), [found[f"contact_surface_{side}"][row] for side in "ab"]
+        assert key not in seen
+        seen[key] = found["contact_gap"][row], *(sides if a < b else sides[::-1])
+    for key, (size, ends) in theirs.items():
+        if "brick" in key[1] + key[2] and "bar" in key[1] + key[2] and size < 0.0:
+            continue  # its depth of an axis in a box is not the least one, see test_collision.py
+        assert (key in seen) == (size <= reach), key
+        if size <= reach:
+            assert seen[key][0] == pytest.approx(size, abs=CCD)
+            n_near += 1
+        if 1e-3 < size <= reach:
+            assert np.linalg.norm(seen[key][1] - ends[:3]) < NEAREST
+            assert np.linalg.norm(seen[key][2] - ends[3:]) < NEAREST
+            n_compared += 1
+    assert n_near > 100
+    assert n_compared > 50
+    lift = np.array([0.3, -1.0, 2.0, *rot.quat_from_rpy(np.array([0.4, 1.1, -0.7]))])
+    table_of(tmp_path / "moved.csv", rot.pose_compose(lift[None, None], poses))
+    moved = clearances(command, "moved.csv", ("--clearance", "0.8"))
+    assert np.abs(moved["contact_gap"] - found["contact_gap"]).max() < CCD
+    assert np.abs(moved["contact_normal"] - rot.turn(rot.quat_to_matrix(lift[3:]), found["contact_normal"])).max() < 1e-3
+    touching = clearances(command, "q.csv", ())  # with margins, of which each shape has its own here
+    pairs = {(s, *sorted((a, b))) for s, a, b in zip(*(touching[name] for name in ("frame", "a", "b")), strict=True)}
+    assert pairs == {key for key, (gap, *_) in seen.items() if gap <= 0.02 + 1e-6}
+    assert touching["contact_gap"].max() <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "solver",
+    ["generalized", pytest.param("maximal", marks=pytest.mark.full), pytest.param("natural", marks=pytest.mark.full)],
+)
+def test_contacts_of_a_run_are_those_that_it_recorded(command, tmp_path, solver):
+    """In worlds that differ, each alone and among the others; what was open there is not given."""
+    (tmp_path / "crate.yaml").write_text(SCENE)
+    sets = (
+        "--set",
+        f"solver={{type: {solver}, dt: 1.0e-3, integrator: {'moreau' if solver == 'natural' else 'semi_implicit'}}}",
+    )
+    sets += ("--worlds", "3", "--vary", VARIED)
+    done = command("run", "crate.yaml", "-o", "run.h5", *sets, *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    done = command("contacts", "run.h5", "-o", "all.h5", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open("run.h5") as run, package.open("all.h5") as found:
+        recorded = run.contact_table()
+        n_frames = run.n_frames
+        names = np.array(run.model["shape_name"])
+        mine = {name: found[f"contact_{name}"] for name in ("gap", "point", "normal")}
+        shapes = found.named("contact_shape_a"), found.named("contact_shape_b")
+        places = found["frame"], found["world"]
+    closed = recorded["gap"] <= 1e-6
+    assert 100 < closed.sum() < len(closed)
+    theirs = {}
+    for k in np.flatnonzero(closed):
+        key = recorded["frame"][k], recorded["world"][k], *(names[recorded[f"shape_{side}"][k]] for side in "ab")
+        theirs.setdefault(key, []).append(np.append(recorded["point"][k], recorded["gap"][k]))
+    ours = {}
+    for k, key in enumerate(zip(*places, *shapes, strict=True)):
+        ours.setdefault(key, []).append(np.append(mine["point"][k], mine["gap"][k]))
+    assert {key for key in theirs if key not in ours} == set()
+    for key, rows in theirs.items():
+        away = np.array(ours[key])[:, None] - np.array(rows)[None]
+        near = np.linalg.norm(away[..., :3], axis=-1).argmin(axis=0)
+        shifts, gaps = away[near, range(len(near)), :3], away[near, range(len(near)), 3]
+        assert np.abs(shifts).max() < SLID, key
+        assert np.abs(gaps).max() < CARRIED, key
+    done = command("contacts", "run.h5", "--world", "1", "-o", "one.h5", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    assert f"of {n_frames} states" in done.stderr + done.stdout
+    with package.open("one.h5") as one:
+        assert np.array_equal(one["contact_point"], mine["point"][places[1] == 1])
+        assert np.array_equal(one["contact_gap"], mine["gap"][places[1] == 1])
+
+
+def test_contacts_of_what_cannot_touch_say_so(command, tmp_path):
+    (tmp_path / "pair.yaml").write_text(PAIR.replace("enabled: true", "enabled: false"))
+    done = command("contacts", "pair.yaml", "--json", *CPU)
+    assert json.loads(done.stdout)["contacts"] == 0
+    assert "contact.enabled=true" in done.stderr
+    done = command("contacts", "pair.yaml", "--set", "contact.enabled=true", "-o", "c.csv", *CPU)
+    assert "wrote c.csv" in done.stdout + done.stderr
+    heads, first, *_ = (tmp_path / "c.csv").read_text().splitlines()
+    assert heads.split(",")[:5] == ["time [s]", "frame", "contact.shape_a", "contact.shape_b", "contact.gap [m]"]
+    assert first.startswith("0.0,0,a/")
+    for name in ("contacts", "rays"):
+        done = command(name, "pair.yaml", "--set", "solver={type: affine, dt: 1.0e-3}", *CPU)
+        assert done.returncode == Exit.USAGE
+        assert "affine" in done.stderr

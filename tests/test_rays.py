@@ -1,9 +1,17 @@
 """The ray caster: intersections against oracles without rays, silhouettes and light against closed forms."""
 
+from functools import partial
+
+import mujoco
 import numpy as np
 import pytest
+from support.contacts import random_poses
+from support.process import completed_here
 from support.solids import MESH, UNIT, camera_from, plain_light, solid, solids, torus, turned
 
+import simcli as package
+from simcli import rotations as rot
+from simcli.errors import Exit
 from simcli.kernels.language import ti
 from simcli.kernels.rays import intersections, lit, picture, shadows
 from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, PLANE
@@ -533,3 +541,143 @@ def test_poses_that_are_no_numbers_and_flat_things_do_no_harm():
     nothing = draw(solids(solid(BALL, opacity=0.0)), NO_MESH, camera_from((0, -4, 0)), plain_light())
     assert not nothing.colour.any()
     assert (nothing.solid == -1).all()
+
+
+# `simcli rays`: exact shapes, in double precision
+
+SHOWN = {  # of ours, of mujoco; each at its place along x
+    "ball": ("{type: sphere, radius: 0.4}", 'type="sphere" size="0.4"'),
+    "brick": ("{type: box, size: [0.5, 0.7, 0.9]}", 'type="box" size="0.25 0.35 0.45"'),
+    "bar": ("{type: capsule, radius: 0.3, length: 0.6}", 'type="capsule" size="0.3 0.3"'),
+    "barrel": ("{type: cylinder, radius: 0.4, length: 0.7}", 'type="cylinder" size="0.4 0.35"'),
+    "egg": ("{type: ellipsoid, radii: [0.25, 0.35, 0.5]}", 'type="ellipsoid" size="0.25 0.35 0.5"'),
+}
+HIT = 1e-12  # [m] of rays of some metres
+NORMAL = 1e-11  # [1], roundings at radii of some decimetres
+N_RAYS = 130  # more than two calls take
+
+
+@pytest.fixture
+def command(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return partial(completed_here, capfd)
+
+
+def ray_scene(tmp_path):
+    shapes = ", ".join(
+        f"{name}: {{pose: {{xyz: [{1.1 * k - 2.2}, 0, 0]}}, {ours[1:]}" for k, (name, (ours, _)) in enumerate(SHOWN.items())
+    )
+    (tmp_path / "rays.yaml").write_text(f"""
+simcli: 1
+world: {{shapes: {{ground: {{type: plane, pose: {{xyz: [0, 0, -4]}}}}}}}}
+bodies:
+  a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{{shapes}}}}}
+  b: {{pose: {{xyz: [0, 3, 0]}}, mass: 1, inertia: {{diag: [1, 1, 1]}},
+      shapes: {{cap: {{type: cone, radius: 0.5, length: 1}}}}}}
+""")
+
+
+def met_by_mujoco(pose, origins, directions):
+    """Distances, names of geoms and normals."""
+    geoms = "".join(
+        f'<geom name="a/{name}" pos="{1.1 * k - 2.2} 0 0" {theirs}/>' for k, (name, (_, theirs)) in enumerate(SHOWN.items())
+    )
+    ground = '<geom name="ground" type="plane" size="0 0 1" pos="0 0 -4"/>'
+    text = f'<mujoco><worldbody>{ground}<body mocap="true">{geoms}</body></worldbody></mujoco>'
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.mocap_pos[:], data.mocap_quat[:] = pose[:3], pose[[6, 3, 4, 5]]
+    mujoco.mj_kinematics(model, data)
+    found = []
+    for o, d in zip(origins, directions, strict=True):
+        geom, normal = np.zeros((1, 1), np.int32), np.zeros((3, 1))
+        t = mujoco.mj_ray(model, data, o, d, None, True, -1, geom, normal)
+        found.append((t, model.geom(int(geom[0, 0])).name if geom[0, 0] >= 0 else "", *normal[:, 0]))
+    return np.array([one[0] for one in found]), [one[1] for one in found], np.array([one[2:] for one in found])
+
+
+def test_rays_meet_what_those_of_mujoco_meet(command, tmp_path):
+    """A table of rays, in the world and in the frame of a body whose own shapes are not seen, in states of a table."""
+    rng = np.random.default_rng(9)
+    ray_scene(tmp_path)
+    poses = random_poses(rng, 3, 1, 0.5)[:, 0]
+    rows = [",".join(map(repr, pose)) for pose in poses.tolist()]
+    (tmp_path / "q.csv").write_text(
+        "\n".join(
+            [
+                ",".join(f"joint.a_free.q.{k}" for k in range(7)) + "".join(f",joint.b_free.q.{k}" for k in range(7)),
+                *(row + ",50,0,0,0,0,0,1" for row in rows),
+            ]
+        )
+    )
+    origins, directions = rays(rng, N_RAYS, 2.5)
+    heads = "x [cm],y [cm],z [cm],dx,dy,dz,name"
+    lines = [
+        ",".join(map(repr, (*row, f"r{k}"))).replace("'", "")
+        for k, row in enumerate(np.hstack((100 * origins, 3 * directions)).tolist())
+    ]
+    (tmp_path / "rays.csv").write_text("\n".join([heads, *lines]))
+    done = command("rays", "rays.yaml", "--states", "q.csv", "--rays", "rays.csv", "-o", "hits.h5", "--device", "cpu")
+    assert done.returncode == Exit.OK, done.stderr
+    seen = set()
+    with package.open("hits.h5") as found:
+        assert found.labels("ray_distance") == (tuple(f"r{k}" for k in range(N_RAYS)),)
+        shapes, found = found.named("ray_shape"), {name: found[name] for name in found.fields}
+    for k, pose in enumerate(poses):
+        t, names, normals = met_by_mujoco(pose, origins, directions)
+        met = t >= 0.0
+        assert shapes[k].tolist() == names
+        assert np.abs(found["ray_distance"][k] - t)[met].max() < HIT
+        assert np.isnan(found["ray_distance"][k][~met]).all()
+        assert np.abs(found["ray_point"][k] - origins - t[:, None] * directions)[met].max() < HIT
+        assert np.abs(found["ray_normal"][k] - normals)[met].max() < NORMAL
+        seen |= set(names)
+    assert seen == {"", "ground", *(f"a/{name}" for name in SHOWN)}
+    R = rot.quat_to_matrix(poses[0, 3:])
+    own = [(origins - poses[0, :3]) @ R, directions @ R]
+    lines = [",".join(map(repr, row)) + ",a" for row in np.hstack(own).tolist()]
+    (tmp_path / "own.csv").write_text("\n".join(["x,y,z,dx,dy,dz,body", *lines]))
+    done = command(
+        "rays", "rays.yaml", "--states", "q.csv", "--frames", "0", "--rays", "own.csv", "-o", "own.h5", "--device", "cpu"
+    )
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open("own.h5") as found:
+        below = directions[:, 2] < 0
+        wanted = np.where(below, (-4.0 - origins[:, 2]) / np.where(below, directions[:, 2], 1.0), np.nan)
+        assert np.allclose(found["ray_distance"][0], wanted, rtol=1e-10, atol=0.0, equal_nan=True)
+
+
+def test_rays_of_the_command_line(command, tmp_path):
+    """A cone from above, from within, beyond reach and beside it."""
+    ray_scene(tmp_path)
+    words = ("--from", "0.1,3,2", "--direction", "0,0,-1", "--direction", "0,0,-2", "--direction", "0,1,0")
+    done = command("rays", "rays.yaml", *words, "-o", "a.csv", "--device", "cpu")
+    assert done.returncode == Exit.OK, done.stderr
+    heads, line = (tmp_path / "a.csv").read_text().splitlines()
+    found = dict(zip(heads.split(","), line.split(","), strict=True))
+    assert float(found["ray.0.distance [m]"]) == pytest.approx(1.7, abs=HIT)  # at a radius of 0.1 its height is 0.3
+    assert found["ray.0.distance [m]"] == found["ray.1.distance [m]"]
+    slope = np.array([2.0, 0.0, 1.0]) / np.sqrt(5.0)
+    assert [float(found[f"ray.0.normal.{axis}"]) for axis in "xyz"] == pytest.approx(slope, abs=NORMAL)
+    assert (found["ray.0.shape"], found["ray.2.shape"], found["ray.2.distance [m]"]) == ("b/cap", "", "")
+    done = command(
+        "rays", "rays.yaml", "--from", "0,3,0", "--direction", "0,0,-1", "--reach", "0.4", "--json", "--device", "cpu"
+    )
+    assert '"ray_shape": [' in done.stdout
+    assert "null" in done.stdout.split('"ray_shape": [')[-1]
+    done = command("rays", "rays.yaml", "--from", "0,3,0", "--direction", "0,0,-1", "--device", "cpu")
+    assert " 0.5  b/cap " in done.stdout
+    for words, text in (
+        (("--from", "0,0,0"), "--direction X,Y,Z"),
+        (("--from", "0,0,0", "--direction", "0,0"), "three numbers"),
+        (("--from", "0,0,0", "--direction", "0,0,0"), "not zero"),
+        (("--from", "0,0,0", "--direction", "0,0,1", "--body", "c"), "--body"),
+    ):
+        done = command("rays", "rays.yaml", *words)
+        assert done.returncode == Exit.USAGE
+        assert text in done.stderr, done.stderr
+    (tmp_path / "bad.csv").write_text("x,y,z,dx,dy\n")
+    done = command("rays", "rays.yaml", "--rays", "bad.csv")
+    assert done.returncode == Exit.FILE
+    assert "bad.csv:1" in done.stderr
+    assert "dz" in done.stderr

@@ -54,9 +54,7 @@ class Mechanics:
         call = getattr(self.algorithms, name)
         if self.model.n_worlds == 1:
             return _as_tuple(call(*arrays))
-        length, order = self.algorithms.round_length, np.argsort(world, kind="stable")
-        turn = np.empty(len(world), np.int64)
-        turn[order] = np.arange(len(world)) - np.searchsorted(world[order], world[order])
+        length, turn = self.algorithms.round_length, turns_of(world)
         per_call = max(CALL_STATES // length, 1)
         parts, places = [], []
         for first in range(0, int(turn.max(initial=-1)) + 1, per_call):
@@ -72,6 +70,14 @@ class Mechanics:
     def close(self) -> None:
         """Free the device memory."""
         self.algorithms.destroy()
+
+
+def turns_of(world: _Array) -> _Array:
+    """How many states of the same world come before each, (N,)."""
+    order = np.argsort(world, kind="stable")
+    turn = np.empty(len(world), np.int64)
+    turn[order] = np.arange(len(world)) - np.searchsorted(world[order], world[order])
+    return turn
 
 
 def _as_tuple(found) -> tuple[_Array, ...]:

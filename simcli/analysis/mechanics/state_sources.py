@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.mechanics.differentiate import differentiated, note_missing
-from simcli.analysis.mechanics.run_states import LEAN_CHANNELS, RunStates
 from simcli.analysis.mechanics.tasks import Task
+from simcli.analysis.states.differentiate import differentiated, note_missing
 from simcli.analysis.states.given import with_given
 from simcli.analysis.states.portions import (
     Choice,
@@ -20,6 +19,7 @@ from simcli.analysis.states.portions import (
     initial_states,
     of_world,
 )
+from simcli.analysis.states.run_states import LEAN_CHANNELS, RunStates
 from simcli.analysis.states.state_tables import check_coordinates, read_results, read_state_csv
 from simcli.analysis.states.subject import (
     Subject,

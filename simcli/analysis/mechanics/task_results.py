@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from simcli.analysis.mechanics.rounds import turns_of
 from simcli.analysis.states.columns import field_columns
 from simcli.analysis.states.portions import States
 from simcli.model.closure.begin import has_rows
 from simcli.model.closure.postures import gaps_at, joint_of_row
 from simcli.model.tables.model import Model
-from simcli.records.contents.results import ResultAxes
+from simcli.records.contents.results import FIELDS, ResultAxes
 from simcli.records.drafts import written
 
 _OPEN = 1e-6  # [m, rad, 1] gap that is told: far above what loops of a run drift by, and what a table's decimals leave
@@ -105,7 +106,7 @@ class OpenLoops:
         if self.model.n_worlds == 1:
             yield np.arange(len(q)), gaps_at(self.model, q)
             return
-        turn = np.array([np.count_nonzero(seats[:n] == seat) for n, seat in enumerate(seats)], int)
+        turn = turns_of(seats)
         for n in range(turn.max(initial=-1) + 1):
             chosen = np.flatnonzero(turn == n)
             placed = np.repeat(q[chosen[:1]], self.model.n_worlds, axis=0)
@@ -152,14 +153,27 @@ class CsvWriter:
         axes: of the model.
         with_time: write the time of each state.
         with_world: write the world of each state.
+        with_frame: write its number, where rows are no states.
 
     Raises:
         OutputError: the file cannot be written.
     """
 
-    def __init__(self, path: Path, fields: Sequence[str], axes: ResultAxes, with_time: bool, with_world: bool):
-        self.fields, self.with_time, self.with_world = tuple(fields), with_time, with_world
-        places = ["time [s]"] * with_time + ["world"] * with_world
+    def __init__(
+        self,
+        path: Path,
+        fields: Sequence[str],
+        axes: ResultAxes,
+        with_time: bool,
+        with_world: bool,
+        with_frame: bool = False,
+    ):
+        self.fields, self.places = tuple(fields), (with_time, with_world, with_frame)
+        places = ["time [s]"] * with_time + ["world"] * with_world + ["frame"] * with_frame
+        # The words of whole numbers that count them: -1 is the last one, none.
+        self._words = {
+            name: np.array((*axes.label[FIELDS[name].names], ""), object) for name in fields if FIELDS[name].names
+        }
         self._header = [*places, *(name.header for field in fields for name in field_columns(field, axes))]
         self._file = written(path)
 
@@ -173,7 +187,17 @@ class CsvWriter:
 
     def put(self, states: States, values: Mapping[str, np.ndarray]) -> None:
         """Append states; floats in the shortest form that reads back as the same number, NaN as an empty cell."""
-        table = np.concatenate([values[field].reshape(len(states), -1) for field in self.fields], axis=1)
-        for time, world, numbers in zip(states.time.tolist(), states.world.tolist(), table.tolist(), strict=True):
-            places = [repr(time)] * self.with_time + [str(world)] * self.with_world
-            self._writer.writerow([*places, *("" if x != x else repr(x) for x in numbers)])
+        table = np.concatenate([self._cells(field, values[field]).reshape(len(states), -1) for field in self.fields], axis=1)
+        given = (map(repr, states.time.tolist()), map(str, states.world.tolist()), map(str, states.frame.tolist()))
+        for *place, numbers in zip(*given, table.tolist(), strict=True):
+            shown = [word for word, is_shown in zip(place, self.places, strict=True) if is_shown]
+            self._writer.writerow([*shown, *(_cell(x) for x in numbers)])
+
+    def _cells(self, field: str, values: np.ndarray) -> np.ndarray:
+        """Numbers of a field, or the names that they stand for."""
+        return self._words[field][values] if field in self._words else values
+
+
+def _cell(x: float | str) -> str:
+    """A number in the shortest form that reads back, an empty cell for none."""
+    return x if isinstance(x, str) else "" if x != x else repr(x)

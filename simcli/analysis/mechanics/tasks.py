@@ -49,6 +49,16 @@ class Task(Protocol):
         ...
 
     @property
+    def rows(self) -> str:
+        """What a row of its result is, of which a state may have any number; "" where it is the state."""
+        ...
+
+    @property
+    def needs_shapes(self) -> bool:
+        """Whether it asks for shapes, of which models of runs have none otherwise."""
+        ...
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Fields that it takes, names of `records.contents.results.FIELDS`."""
         ...
@@ -79,9 +89,12 @@ class Task(Protocol):
         ...
 
 
+_MOST_ROWS = 64  # of a state, where memory is reckoned
+
+
 def width(task: Task, axes: ResultAxes) -> int:
-    """Numbers per state that a task reads and writes."""
-    return sum(prod(axes.tail(FIELDS[name])) for name in (*task.inputs, *task.outputs))
+    """Numbers per state that a task reads and writes, as far as axes tell."""
+    return (_MOST_ROWS if task.rows else 1) * sum(prod(axes.tail(FIELDS[name])) for name in (*task.inputs, *task.outputs))
 
 
 def field(states: States, name: str, shape: tuple[int, ...]) -> Array:
@@ -94,7 +107,7 @@ class OnTree:
     """What tasks have in common that start from joint coordinates."""
 
     start = "joint"
-    balances = False
+    balances, needs_shapes, rows = False, False, ""
     inputs: tuple[str, ...] = ("joint_q", "joint_qd")
 
     def wants(self, model: Model, run: Trajectory | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from simcli.analysis.channels import COORDINATES, RECORDED, RECORDED_ONLY
+from simcli.output_channels import XYZ
 from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.results import FIELDS, ResultAxes
 from simcli.spec.base.channel_names import SCALARS, canonical
@@ -35,6 +36,7 @@ VECTORS = {
 }
 _PARTS = {**RECORDED["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
 READABLE = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_q", "body_qd", "body_f")
+_ANSWERS = ("residual", "search", "limit", "mass_matrix", "jacobian", "contact", "ray")  # groups that are no states
 PLACES = ("time", "world", "frame", "state")
 
 
@@ -76,6 +78,8 @@ def field_columns(field: str, axes: ResultAxes) -> list[Name]:
             for part in COMPONENTS["twist"]
             for dof in axes.label["NV"]
         )
+    elif field.startswith(("contact_", "ray_")):
+        pairs = _shape_columns(field, axes)
     elif field == "limit_state":
         pairs = ((f"limit.{dof}", "") for dof in axes.label["NV"])
     else:
@@ -103,6 +107,15 @@ def _vector_columns(field: str, axes: ResultAxes) -> Iterator[tuple[str, str]]:
                 yield f"{group}.{name}.{quantity}.{part}", unit
 
 
+def _shape_columns(field: str, axes: ResultAxes) -> Iterator[tuple[str, str]]:
+    """Of contacts and rays: contact.gap, contact.point.x, ray.0.distance, ray.0.normal.x."""
+    group, quantity = field.split("_", 1)
+    unit = FIELDS[field].unit
+    for middle in [f".{ray}" for ray in axes.label["Q"]] if group == "ray" else [""]:
+        for part in [f".{axis}" for axis in XYZ] if "xyz" in FIELDS[field].axes else [""]:
+            yield f"{group}{middle}.{quantity}{part}", "" if unit == "1" else unit
+
+
 class Names:
     """Finds the columns that a table may have, by any of their spellings."""
 
@@ -115,7 +128,7 @@ class Names:
                 self._spelled.setdefault(f"{field}.{label}", name)
         for label, name in zip(axes.label["NQ"], field_columns("joint_q", axes), strict=True):
             self._spelled.setdefault(label, name)
-        self._unused = tuple(f"{group}." for group in (*SCALARS, "residual", "search", "limit", "mass_matrix", "jacobian"))
+        self._unused = tuple(f"{group}." for group in (*SCALARS, *_ANSWERS))
         self._unused += tuple(f"joint.{joint}.wrench." for joint in axes.label["J"])
         self._unused += tuple(f"point.{point}." for point in axes.label["N"])
         self._unused += tuple(f"body.{body}.{name}." for body in axes.label["B"] for name in RECORDED_ONLY)

@@ -57,12 +57,14 @@ class Subject:
         document: its text.
         spec: its meaning; of a run without its batch.
         file: the run or result that holds it, None for a scene file.
+        has_shapes: whether the model of a run has its shapes, whose meshes must be at hand then.
     """
 
     path: Path
     document: Document
     spec: SceneSpec
     file: Trajectory | Results | None = None
+    has_shapes: bool = False
 
     @property
     def n_worlds(self) -> int:
@@ -78,7 +80,7 @@ class Subject:
         """
         try:
             if isinstance(self.file, Trajectory):
-                base = build(without_shapes(self.spec), self.document)
+                base = build(self.spec if self.has_shapes else without_shapes(self.spec), self.document)
                 check_mechanism_names(base, self.file)
                 return stored_model(base, self.file.model, self.file.path, world)
             return build_worlds(self.document, self.spec, None if world is None else (world,))
@@ -94,13 +96,14 @@ def without_shapes(spec: SceneSpec) -> SceneSpec:
     return spec.model_copy(update={"bodies": bodies, "world": spec.world.model_copy(update={"shapes": {}})})
 
 
-def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = False) -> Subject:
+def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = False, needs_shapes: bool = False) -> Subject:
     """Read a scene, or the scene inside a run or a result.
 
     Args:
         path: YAML or HDF5.
         sets: overrides of the command line.
         needs_forces: False if only the mechanism matters: fields that its solver would refuse are then let through.
+        needs_shapes: see `Subject.has_shapes`.
 
     Raises:
         SceneError: the scene is invalid.
@@ -118,7 +121,7 @@ def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = Fals
             document, spec = scene_of(file, needs_forces)
         else:
             document, spec = _scene_of_result(file, needs_forces)
-        return Subject(path, document, spec, file)
+        return Subject(path, document, spec, file, needs_shapes)
     except BaseException:
         file.close()
         raise
@@ -262,7 +265,7 @@ def stored_model(base: Model, tables: Mapping[str, np.ndarray], path: str, world
     """The model of a run.
 
     Args:
-        base: of its scene, one world; shapes are left as they are there.
+        base: of its scene, one world; where it has no shapes, those of the file are left out.
         tables: /model of the file.
         path: of the file, for messages.
         world: one world alone; None for all.
@@ -270,9 +273,9 @@ def stored_model(base: Model, tables: Mapping[str, np.ndarray], path: str, world
     Raises:
         FileError: the tables are not those of the scene.
     """
-    columns, wrong = {}, []
+    columns, wrong, has_shapes = {}, [], bool(base.shapes.name)
     for column in COLUMNS:
-        if not column.path or column.path.startswith("shapes."):
+        if not column.path or (column.path.startswith("shapes.") and not (has_shapes and column.axes[0] == "W|1")):
             continue
         mine, theirs = column.read(base), tables[column.name]
         if column.axes[0] != "W|1":

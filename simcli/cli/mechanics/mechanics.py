@@ -1,6 +1,5 @@
 """What the commands fk, ik, id, mass-matrix and jacobian share: their options, and the way from states to results."""
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 _PORTION_BYTES = 64 * 2**20  # of inputs and results in memory at once
 PORTION_STATES = 1 << 16
-_TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"
+_TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"  # of files, or what stdout gets
 _FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]
@@ -145,7 +144,8 @@ class _Report:
 
     Attributes:
         scene: its name.
-        n_states: states computed.
+        n_states: states computed, or rows of these.
+        n_asked: states that were asked for.
         notes: lines for people.
         warnings: what is not as it should be, likewise.
         facts: numbers that go with the result, for the JSON document.
@@ -155,6 +155,7 @@ class _Report:
 
     scene: str
     n_states: int = 0
+    n_asked: int = 0
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -179,10 +180,12 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None, differentiate: st
     def prepare(subject, choice):
         return task, prepare_states(subject, ask.states, choice, ask.given, task, differentiate)
 
-    return perform_prepared(ask, prepare, look, task.kind == "id")[1]
+    return perform_prepared(ask, prepare, look, task.kind == "id", task.needs_shapes)[1]
 
 
-def perform_prepared(ask: Ask, prepare: Callable, look: _Look | None = None, needs_forces: bool = False):
+def perform_prepared(
+    ask: Ask, prepare: Callable, look: _Look | None = None, needs_forces: bool = False, needs_shapes: bool = False
+):
     """Compute and write what is found once the scene has been read.
 
     Args:
@@ -190,6 +193,7 @@ def perform_prepared(ask: Ask, prepare: Callable, look: _Look | None = None, nee
         prepare: gives the task and its states, of the mechanism and of the choice among states.
         look: sees every portion before it is written.
         needs_forces: False if only the mechanism matters.
+        needs_shapes: whether the shapes of a run matter.
 
     Returns:
         The task, and the report.
@@ -199,7 +203,7 @@ def perform_prepared(ask: Ask, prepare: Callable, look: _Look | None = None, nee
     choice = choice_of(ask)
     claim(ask)
     with ExitStack() as files:
-        subject = open_subject(ask.scene, ask.sets, needs_forces)
+        subject = open_subject(ask.scene, ask.sets, needs_forces, needs_shapes)
         if subject.file is not None:
             files.enter_context(subject.file)
         _spare_read(ask, subject)
@@ -223,10 +227,11 @@ def _spare_read(ask: Ask, subject) -> None:
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
     from simcli.analysis.mechanics.rounds import Mechanics
-    from simcli.analysis.mechanics.run_states import RunStates
     from simcli.analysis.mechanics.state_sources import renumbered
     from simcli.analysis.mechanics.task_results import OpenLoops
     from simcli.analysis.mechanics.tasks import width
+    from simcli.analysis.states.run_states import RunStates
+    from simcli.cli.mechanics.results_text import sink_of
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers.tree.inverse import algorithms_of
 
@@ -239,9 +244,10 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
         ready.source.mechanics = mechanics
     loops = None if isinstance(ready.source, RunStates) else OpenLoops(ready.model)  # a run has kept its loops closed
     portion = max(min(_PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
-    with _sink(ask, subject, ready, task, axes, device) as sink:
+    with sink_of(ask.output, ask.format, subject, ready, task, axes, device) as sink:
         for states in ready.source.portions(portion):
             found = task(mechanics, states, ready.seats[states.world])
+            report.n_asked += len(states)
             states = states.pick(found.pop("row", slice(None)))
             if look:
                 look(states, found)
@@ -263,20 +269,6 @@ def _has_contacts(spec) -> bool:
     """Whether shapes of two bodies, or of one and the world, can touch; the models of runs have no shapes here."""
     owners = (spec.world, *spec.bodies.values())
     return spec.contact.enabled and sum(any(shape.collide for shape in owner.shapes.values()) for owner in owners) > 1
-
-
-def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
-    """Where portions go."""
-    from simcli.analysis.mechanics.task_results import CsvWriter
-    from simcli.cli.mechanics import results_text as text
-
-    with_world = len(ready.numbers) > 1
-    if ask.output is not None and ask.format == HDF5:
-        return text.Hdf5(ask.output, task, axes, subject, ready, device, ("simcli", *sys.argv[1:]))
-    if ask.output is not None and ask.format == CSV:
-        with_time = ready.source.has_times
-        return CsvWriter(ask.output, task.outputs, axes, with_time, with_world)
-    return (text.Json if ask.format == JSON else text.ResultText)(task, axes, with_world, ask.output)
 
 
 def choice_of(ask: Ask):
@@ -331,9 +323,15 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
         console.note(note)
     for warning in report.warnings:
         console.warn(warning)
-    facts = {"scene": report.scene, "states": report.n_states, **report.facts}
+    facts, what = (
+        {"scene": report.scene, "states": report.n_states, **report.facts},
+        console.plural(report.n_states, "state"),
+    )
+    if task.rows:
+        facts |= {"states": report.n_asked, f"{task.rows}s": report.n_states}
+        what = f"{console.plural(report.n_states, task.rows)} of {console.plural(report.n_asked, 'state')}"
     if ask.output is not None:
-        console.say(f"wrote {ask.output} ({console.plural(report.n_states, 'state')})")
+        console.say(f"wrote {ask.output} ({what})")
         if ask.json:
             console.emit(task.kind, {"path": ask.output, **facts})
     elif ask.json:

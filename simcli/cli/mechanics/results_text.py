@@ -1,6 +1,7 @@
 """How results leave the command line: tables for people, JSON documents, and files by the writers of other rooms."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ class ResultText:
 
     def put(self, states, values: dict) -> None:
         """Keep what is shown."""
+        if self.task.rows:
+            self.put_rows(states, values)
+            return
         for k in range(min(len(states), max(TABLE_STATES - self.n_states, 0))):
             lines = WRITERS[self.task.kind](self.axes, {name: values[name][k] for name in self.task.outputs})
             self.blocks.append("\n".join([self.title(states, k), *lines]))
@@ -49,6 +53,15 @@ class ResultText:
         if np.isfinite(states.time[k]):
             words.append(f"t = {states.time[k]:g} s")
         return ", ".join(words) or f"state {states.frame[k]}"
+
+    def put_rows(self, states, values: dict) -> None:
+        """Keep what is shown of rows of which a state may have several."""
+        edges = np.flatnonzero((np.diff(states.frame) != 0) | (np.diff(states.world) != 0)) + 1
+        for rows in np.split(np.arange(len(states)), edges) if len(states) else ():
+            if len(self.blocks) < TABLE_STATES:
+                lines = WRITERS[self.task.kind](self.axes, {name: values[name][rows] for name in self.task.outputs})
+                self.blocks.append("\n".join([self.title(states, rows[0]), *lines]))
+            self.n_states += 1
 
     @property
     def body(self) -> str:
@@ -164,12 +177,38 @@ def _grid(numbers, rows, columns) -> list[str]:
     return lines
 
 
+def contacts_lines(axes, values: dict) -> list[str]:
+    """Contacts or near pairs of a state."""
+    names = axes.label["H"]
+    rows = [
+        (names[a], names[b], f"{_number(gap):>{NUMBER_WIDTH}}", _vector(point), _vector(normal))
+        for a, b, gap, point, normal in zip(
+            *(values[f"contact_{name}"] for name in ("shape_a", "shape_b", "gap", "point", "normal")), strict=True
+        )
+    ]
+    return _rows(rows, ("shape a", "shape b", f"{'gap [m]':>{NUMBER_WIDTH}}", "point x y z [m]", "normal, from a to b"))
+
+
+def rays_lines(axes, values: dict) -> list[str]:
+    """What rays meet in a state."""
+    names = (*axes.label["H"], "-")
+    rows = [
+        (ray, f"{_number(x):>{NUMBER_WIDTH}}", names[shape], _vector(point), _vector(normal))
+        for ray, x, shape, point, normal in zip(
+            axes.label["Q"], *(values[f"ray_{name}"] for name in ("distance", "shape", "point", "normal")), strict=True
+        )
+    ]
+    return _rows(rows, ("ray", f"{'distance [m]':>{NUMBER_WIDTH}}", "shape", "point x y z [m]", "normal"))
+
+
 WRITERS = {
     "fk": bodies_lines,
     "ik": joints_lines,
     "id": efforts_lines,
     "mass-matrix": matrix_lines,
     "jacobian": jacobian_lines,
+    "contacts": contacts_lines,
+    "rays": rays_lines,
 }
 
 
@@ -223,8 +262,15 @@ class Json:
             "axes": axes,
             "labels": {axis: self.axes.label[axis] for axis in used},
             "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}},
-            **values,
+            **{name: self._named(name, found) for name, found in values.items()},
         }
+
+    def _named(self, field: str, values) -> Any:
+        """Numbers of a field, or the names that they stand for, None for none."""
+        from simcli.records.contents.results import FIELDS
+
+        axis = FIELDS[field].names
+        return np.array((*self.axes.label[axis], None), object)[values].tolist() if axis and len(values) else values
 
 
 class Hdf5:
@@ -268,3 +314,25 @@ class Hdf5:
         places = {"time": states.time, "world": states.world, "frame": states.frame}
         inputs = {name: states.values[name] for name in self.inputs}
         self.writer.put({**places, **inputs, **values})
+
+
+def sink_of(path: Path | None, form: str, subject, ready, task, axes, device):
+    """Where portions go.
+
+    Args:
+        path: of the file, None for stdout.
+        form: text, csv, json or hdf5.
+        subject: the mechanism.
+        ready: the states.
+        task: what is computed.
+        axes: of its result.
+        device: where it is computed.
+    """
+    from simcli.analysis.mechanics.task_results import CsvWriter
+
+    with_world = len(ready.numbers) > 1
+    if path is not None and form == "hdf5":
+        return Hdf5(path, task, axes, subject, ready, device, ("simcli", *sys.argv[1:]))
+    if path is not None and form == "csv":
+        return CsvWriter(path, task.outputs, axes, ready.source.has_times, with_world, bool(task.rows))
+    return (Json if form == "json" else ResultText)(task, axes, with_world, path)

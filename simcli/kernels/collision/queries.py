@@ -63,16 +63,17 @@ class FoundContacts:
 
 
 class ContactFinder:
-    """Finds the contacts of a model of one world.
+    """Finds the contacts of a model.
 
     Args:
-        model: with contacts.
+        model: with contacts; of one world, or of n_poses worlds.
         device: from `start_device`.
+        n_poses: for which memory is taken.
     """
 
-    def __init__(self, model: Model, device: Device):
-        self.model, self.host = model, colliders(model)
-        self.arena = Arena(device, 1)
+    def __init__(self, model: Model, device: Device, n_poses: int = 1):
+        self.model, self.host, self.n_poses = model, colliders(model), n_poses
+        self.arena = Arena(device, n_poses)
         self.tables = Tables(model, self.arena)
         self.collider = Collider(model, self.tables, self.arena)
         self.arena.build()
@@ -82,30 +83,49 @@ class ContactFinder:
         self._middle = np.einsum("vsji,vsj->vsi", self.host.rotation, shift)  # [m], of a hull in its shape's axes
 
     def __call__(self, pose: np.ndarray, reach: float) -> FoundContacts:
-        """Contacts with gaps up to a reach.
+        """Contacts with gaps up to a reach, of one pose.
 
         Args:
             pose: [m, 1], (B, 7), of the body frames, world.
             reach: [m].
         """
-        c, shapes = self.collider, self.model.shapes
-        bodies = np.concatenate((pose, [rot.IDENTITY_POSE]))[np.where(shapes.body == WORLD, len(pose), shapes.body)]
-        at = rot.pose_compose(bodies[None], shapes.pose)
+        return self.at_poses(pose[None], reach)[1]
+
+    def at_poses(self, poses: np.ndarray, reach: float) -> tuple[np.ndarray, FoundContacts]:
+        """Contacts with gaps up to a reach, of n_poses poses, of the worlds of the model if it has several.
+
+        Args:
+            poses: [m, 1], (n_poses, B, 7), of the body frames, world.
+            reach: [m].
+
+        Returns:
+            The pose of each contact, rising; the contacts.
+        """
+        c, shapes, n = self.collider, self.model.shapes, poses.shape[1]
+        still = np.broadcast_to(rot.IDENTITY_POSE, (len(poses), 1, 7))
+        bodies = np.concatenate((poses, still), axis=1)[:, np.where(shapes.body == WORLD, n, shapes.body)]
+        at = rot.pose_compose(bodies, shapes.pose)
         R = rot.quat_to_matrix(at[..., 3:])
-        x = at[..., :3] + np.einsum("wsij,vsj->wsi", R, self._middle)
+        x = at[..., :3] + np.einsum("wsij,wsj->wsi", R, np.broadcast_to(self._middle, at[..., :3].shape))
         pad = ((0, 0), (0, 1), (0, 0))
         c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
-        c.base.write(np.pad(bodies[None, :, :3], pad))
-        c.position.write(np.pad(x - bodies[None, :, :3], pad))
+        c.base.write(np.pad(bodies[..., :3], pad))
+        c.position.write(np.pad(x - bodies[..., :3], pad))
         c.margin.write(np.full((1, c.margin.n_items, 1), 0.5 * reach))
         c.spare.write(np.zeros((1, c.spare.n_items, 3)))
         self.arena.launch(find_contacts, c)
         table = c.contacts
-        count = int(table.count.read()[0, 0, 0])
-        found = {name: getattr(table, name).read()[0, :count] for name in _READ}
+        count = table.count.read()[:, 0, 0].astype(int)
+        pose, row = np.nonzero(np.arange(table.capacity) < count[:, None])
+        found = {name: getattr(table, name).read()[pose, row] for name in _READ}
         found = {name: values[:, 0] if values.shape[-1] == 1 else values for name, values in found.items()}
         whole = {name: found[name].astype(int) for name in ("shape_a", "shape_b", "combination", "feature")}
-        return FoundContacts(**{**found, **whole})
+        return pose, FoundContacts(**{**found, **whole})
+
+    @property
+    def needed(self) -> int:
+        """Contacts that the last poses have at most, more than the capacity if some were left out."""
+        return int(self.collider.contacts.needed.read().max())
 
     def close(self) -> None:
         """Free the device memory."""

@@ -5,15 +5,68 @@ stretch from `enter` to `leave`; enter > leave if the ray misses it. Pictures ha
 single precision, with normals and colours.
 """
 
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.lanes import unit_or
 from simcli.kernels.language import ti
-from simcli.kernels.language.values import Vec3
-from simcli.model.tables.model import ShapeKind
+from simcli.kernels.language.values import Mat3, Vec3
+from simcli.model.bodies.colliders import colliders
+from simcli.model.tables.body_tables import Shapes
+from simcli.model.tables.model import Model, ShapeKind
 
 _PLANE, _SPHERE, _BOX, _CAPSULE, _CYLINDER, _CONE, _ELLIPSOID, _MESH = (
     int(ShapeKind[name]) for name in ("PLANE", "SPHERE", "BOX", "CAPSULE", "CYLINDER", "CONE", "ELLIPSOID", "MESH")
 )
 _LEAST = 1e-30  # of a component by which is divided
 MISSED = (1.0, -1.0)  # a stretch that is empty
+
+
+class RayTargets:
+    """Shapes that rays can meet: those that can touch something.
+
+    Args:
+        model: host tables.
+        arena: receives the columns.
+
+    Attributes:
+        n: shapes.  index: in the model.  kind, body: of each.  size: [m].  place, turn: [m], [1], of its frame in its body.
+        face_start: (n + 1), where the faces of each hull begin.  face_normal, face_height: [1], [m], in its frame.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, arena: Arena):
+        shapes = model.shapes
+        chosen = np.flatnonzero(shapes.collide & (shapes.kind != ShapeKind.HEIGHTFIELD))
+        hulls = colliders(model, chosen)
+        self.n, self.index, items = len(chosen), chosen, arena.records(len(chosen))
+        self.kind, self.body = items.ints(shapes.kind[chosen]), items.ints(shapes.body[chosen])
+        pose = shapes.pose[:, chosen]
+        turn = rot.quat_to_matrix(pose[..., 3:])
+        middle = [_middle_of(model.shapes, s) for s in chosen]
+        self.size, self.turn = items.column(shapes.size[:, chosen], Vec3), items.column(turn, Mat3)
+        place = pose[..., :3] + np.einsum("wsij,sj->wsi", turn, np.array(middle).reshape(-1, 3))
+        self.place = items.column(place, Vec3)
+        spans = [range(*hulls.face_start[s : s + 2]) for s in chosen]
+        faces = np.array([f for span in spans for f in span], int)
+        owner = np.array([s for s, span in zip(chosen, spans, strict=True) for _ in span], int)
+        normal = hulls.face_normal[faces]
+        corner = hulls.corner[hulls.corner_start[owner] + hulls.ring[hulls.ring_start[faces]]]
+        self.face_start = arena.ints(np.cumsum([0, *map(len, spans)]))
+        rows = arena.records(len(faces))
+        self.face_normal, self.face_height = rows.shared(normal, Vec3), rows.shared((normal * corner).sum(axis=-1))
+        self.bodies = set(shapes.body[chosen][shapes.body[chosen] >= 0].tolist())
+
+
+def _middle_of(shapes: Shapes, s: int) -> np.ndarray:
+    """[m], (3,), where the hull of a mesh has its frame, in that of the shape; 0 of others."""
+    if shapes.kind[s] != ShapeKind.MESH:
+        return np.zeros(3)
+    used = shapes.vertices[s][np.unique(shapes.faces[s])]
+    return (used.min(axis=0) + used.max(axis=0)) / 2
 
 
 @ti.func
@@ -155,3 +208,88 @@ def distance_along(enter, leave):
     """The least t >= 0 at which a ray meets the surface about a stretch, where it enters or leaves; infinite without."""
     t = ti.select(enter >= 0.0, enter, leave)
     return ti.select((enter <= leave) & (t >= 0.0), t, ti.math.inf)
+
+
+@ti.func
+def seen_from_shape(t: ti.template(), rows: ti.template(), w: ti.i32, s: ti.i32, x: ti.template(), direction: ti.template()):
+    """Axes of shape s of targets t in the world; where a ray begins, and its direction, in them.
+
+    Reads: rows.body_q
+    """
+    b = t.body.at(s)
+    zero = rows.body_q.arena.zero()
+    R = upright(zero)
+    x_b = Vec3(zero, zero, zero)
+    if b >= 0:
+        R = quaternion_at(rows.body_q, w, 7 * b + 3).matrix()
+        x_b = vector_at(rows.body_q, w, 7 * b)
+    axes = R * t.turn.load(w, s)
+    return axes, axes.transposed_times(x - x_b - R * t.place.load(w, s)), axes.transposed_times(direction)
+
+
+@ti.func
+def normal_of_box(size: ti.template(), p: ti.template()):
+    """`normal_at` for a box."""
+    zero = p.parts[0] * 0.0
+    n = Vec3(zero, zero, zero + 1.0)
+    least = zero + ti.math.inf
+    for k in ti.static(range(3)):
+        depth = size.parts[k] * 0.5 - ti.abs(p.parts[k])
+        if depth < least:
+            least = depth
+            side = ti.select(p.parts[k] < 0.0, zero - 1.0, zero + 1.0)
+            n = Vec3(*[side if i == k else zero for i in range(3)])
+    return n
+
+
+@ti.func
+def normal_of_barrel(kind: ti.i32, radius, length, p: ti.template()):
+    """`normal_at` for a cylinder or a cone, not of unit length."""
+    x, y, z = p.parts
+    zero = x * 0.0
+    slope = ti.select(kind == _CONE, radius / length, zero)
+    middle = ti.select(kind == _CONE, radius * 0.5, radius)
+    inside = (middle - slope * z - ti.sqrt(x * x + y * y)) / ti.sqrt(1.0 + slope * slope)
+    n = unit_or(Vec3(x, y, zero), Vec3(zero, zero, zero + 1.0)) + Vec3(zero, zero, slope)
+    if inside > 0.5 * length + z:
+        n = Vec3(zero, zero, zero - 1.0)
+    elif kind == _CYLINDER and inside > 0.5 * length - z:
+        n = Vec3(zero, zero, zero + 1.0)
+    return n
+
+
+@ti.func
+def normal_at(m: ti.template(), s: ti.i32, size: ti.template(), p: ti.template()):
+    """The outward unit normal of shape s of a table of targets at a point p of its surface, in its frame.
+
+    On an edge it is that of the surface of which the point is least inside.
+
+    Args:
+        size: [m], as of `Shapes.size`.
+
+    Reads: m.kind and the faces of its hull
+    """
+    kind = m.kind.at(s)
+    a, b, c = size.parts
+    x, y, z = p.parts
+    zero = x * 0.0
+    n = Vec3(zero, zero, zero + 1.0)
+    if kind == _SPHERE or kind == _ELLIPSOID:
+        n = p * 1.0
+        if kind == _ELLIPSOID:
+            n = Vec3(x / (a * a), y / (b * b), z / (c * c))
+    elif kind == _BOX:
+        n = normal_of_box(size, p)
+    elif kind == _CAPSULE:
+        n = Vec3(x, y, z - ti.min(ti.max(z, -0.5 * b), 0.5 * b))
+    elif kind == _CYLINDER or kind == _CONE:
+        n = normal_of_barrel(kind, a, b, p)
+    elif kind == _MESH:
+        highest = zero - ti.math.inf
+        for f in range(m.face_start.at(s), m.face_start.at(s + 1)):
+            normal = m.face_normal.load(0, f)
+            height = normal.dot(p) - m.face_height.load(0, f)
+            if height > highest:
+                highest = height
+                n = normal * (zero + 1.0)
+    return unit_or(n, Vec3(zero, zero, zero + 1.0))

@@ -27,8 +27,9 @@ from simcli.records.hdf5_bytes import FORMAT_BOUNDS, drafted_hdf5
 RESULT_FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CHUNK_BYTES = 256 * 1024  # aim of one chunk
 NV2 = "NV2"  # the second of two axes over joint velocities: xarray wants their names to differ
-RESULT_SCALES = {**SCALES, "S": "state", "N": "point_name", NV2: "qd_label_column"}
+RESULT_SCALES = {**SCALES, "S": "state", "N": "point_name", NV2: "qd_label_column", "H": "shape_name", "Q": "ray_name"}
 LABELLED = ("B", "J", "N", "NQ", "NV", NV2)
+SHAPE_AXES = ("H", "Q")  # axes that only some results have
 RESULT_UNITS = {"q_unit": "NQ", "qd_unit": "NV", "effort_unit": "NV"}
 OFFSETS = {"q_start": "NQ", "qd_start": "NV"}
 
@@ -42,12 +43,14 @@ class Field:
         unit: of the values; "mixed" where it differs along an axis (q_unit, qd_unit, effort_unit say how).
         text: one line: what it is, and in which frame.
         kind: numpy type code.
+        names: of whole numbers, the axis whose labels they count; -1 for none.
     """
 
     axes: tuple[str, ...]
     unit: str
     text: str
     kind: str = "f8"
+    names: str = ""
 
 
 FIELDS: dict[str, Field] = {
@@ -87,6 +90,17 @@ FIELDS: dict[str, Field] = {
     "search_status": Field(("S",), "1", "0 the targets are reached, 1 nearest to them, 2 not converged", "i8"),
     "search_iterations": Field(("S",), "1", "iterations of the search", "i8"),
     "search_start": Field(("S",), "1", "number of the search: 0 began at the given coordinates, others at random", "i8"),
+    "contact_shape_a": Field(("S",), "1", "shape from which the normal points", "i8", "H"),
+    "contact_shape_b": Field(("S",), "1", "the other shape", "i8", "H"),
+    "contact_gap": Field(("S",), "m", "distance of the surfaces, negative in overlap"),
+    "contact_point": Field(("S", "xyz"), "m", "half way between the surfaces, world"),
+    "contact_normal": Field(("S", "xyz"), "1", "from shape a to shape b, world"),
+    "contact_surface_a": Field(("S", "xyz"), "m", "the point on the surface of shape a, world"),
+    "contact_surface_b": Field(("S", "xyz"), "m", "the point on the surface of shape b, world"),
+    "ray_distance": Field(("S", "Q"), "m", "along the ray to the nearest surface, NaN if it meets none"),
+    "ray_shape": Field(("S", "Q"), "1", "the shape that it meets, -1 for none", "i8", "H"),
+    "ray_point": Field(("S", "Q", "xyz"), "m", "where it meets the surface, world"),
+    "ray_normal": Field(("S", "Q", "xyz"), "1", "outward normal of the surface there, world"),
     "limit_state": Field(("S", "NV"), "1", "-1 at the lower limit of a coordinate, 1 at the upper one, else 0", "i8"),
 }
 
@@ -207,7 +221,7 @@ class ResultWriter:
     def _write_axes(self, group: h5py.Group, axes: ResultAxes) -> None:
         """Scales, units and offsets, then the empty fields."""
         text = h5py.string_dtype()
-        for axis in (*LABELLED, *COMPONENTS):
+        for axis in (*LABELLED, *COMPONENTS, *(axis for axis in SHAPE_AXES if axis in axes.label)):
             names = np.array(axes.label[axis], object)
             scale = group.create_dataset(RESULT_SCALES[axis], shape=names.shape, data=names, dtype=text)
             scale.make_scale(RESULT_SCALES[axis])

@@ -12,10 +12,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from simcli.errors import FileError
+from simcli.errors import FileError, UsageError
 from simcli.records.contents.layout import COMPONENTS
 from simcli.records.contents.provenance import Provenance, provenance_problems, read_provenance
-from simcli.records.contents.results import FIELDS, LABELLED, OFFSETS, RESULT_FORMAT, RESULT_SCALES, RESULT_UNITS, ResultAxes
+from simcli.records.contents.results import (
+    FIELDS,
+    LABELLED,
+    OFFSETS,
+    RESULT_FORMAT,
+    RESULT_SCALES,
+    RESULT_UNITS,
+    SHAPE_AXES,
+    ResultAxes,
+)
 from simcli.records.reading.guard import check_objects, check_path, names, open_plainly, reading
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory, open_trajectory
@@ -84,6 +93,17 @@ class Results:
     def labels(self, name: str) -> tuple[tuple[str, ...], ...]:
         """Names along the axes of a field after the state."""
         return tuple(self.axes.label[axis] for axis in FIELDS[name].axes[1:])
+
+    def named(self, name: str) -> np.ndarray:
+        """A field of whole numbers that stand for names, as these names; "" for none.
+
+        Raises:
+            UsageError: the file does not hold it, or its numbers are no names.
+        """
+        numbers = self[name]
+        if not FIELDS[name].names:
+            raise UsageError(f"`{name}` holds numbers, no names")
+        return np.array((*self.axes.label[FIELDS[name].names], ""), object)[numbers]
 
     def close(self) -> None:
         """Close the file."""
@@ -156,7 +176,8 @@ def _check_format(file: h5py.File, path: str) -> None:
 
 
 def _axes(group: h5py.Group, path: str) -> ResultAxes:
-    label = {axis: names(group[RESULT_SCALES[axis]]) for axis in LABELLED}
+    held = (*LABELLED, *(axis for axis in SHAPE_AXES if RESULT_SCALES[axis] in group))
+    label = {axis: names(group[RESULT_SCALES[axis]]) for axis in held}
     offset = {name: group[name][...] for name in OFFSETS}
     for name, axis in OFFSETS.items():
         start = offset[name]

@@ -6,6 +6,7 @@ from simcli.kernels.collision.queries import Clearances
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.signals import Signals
+from simcli.kernels.rays.line_of_sight import RayTargets
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.measure_rows import seen_by_feedback
 from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source
@@ -14,7 +15,7 @@ from simcli.model.tables.model import Model
 from simcli.solvers.output.contact_report import Touches
 from simcli.solvers.output.reductions import SERIES, Sum, sums_found
 from simcli.solvers.output.sensor_noise import SensorNoise
-from simcli.solvers.output.sensors import RayTargets, SensorReadings
+from simcli.solvers.output.sensors import SensorReadings
 from simcli.solvers.rows.drives import Drives
 from simcli.spec.base.sensor_types import BY_CONTACTS
 

@@ -9,18 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
 from simcli.kernels.articulation.report import put
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, put_lane
 from simcli.kernels.language.values import Mat3, Sym3, Vec3
-from simcli.kernels.rays.line_of_sight import distance_along, stretch_within
-from simcli.model.bodies.colliders import colliders
+from simcli.kernels.rays.line_of_sight import distance_along, seen_from_shape, stretch_within
 from simcli.model.measures import Sensed
-from simcli.model.tables.body_tables import Bodies, Shapes
-from simcli.model.tables.model import Array, Model, ShapeKind
+from simcli.model.tables.body_tables import Bodies
+from simcli.model.tables.model import Array, Model
 from simcli.solvers.output.contact_report import CONTACTS, ROW, SHAPE_A, SHAPE_B, add_in_lane
 from simcli.solvers.output.sensor_formulas import FORMULAS, OWN_SIDE, motion_of_frame
 from simcli.spec.base.sensor_types import OF_SUBTREE, SENSOR_TYPES
@@ -128,51 +126,6 @@ def find_sensors(g: ti.template(), c: ti.template(), w: ti.i32):
 NOTHING_SEEN = -1.0  # [m], what a range finder says if it meets nothing
 
 
-class RayTargets:
-    """Shapes that rays can meet: those that can touch something.
-
-    Args:
-        model: host tables.
-        arena: receives the columns.
-
-    Attributes:
-        n: shapes.  kind, body: of each.  size: [m].  place, turn: [m], [1], of its frame in its body.
-        face_start: (n + 1), where the faces of each hull begin.  face_normal, face_height: [1], [m], in its frame.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, arena: Arena):
-        shapes = model.shapes
-        chosen = np.flatnonzero(shapes.collide & (shapes.kind != ShapeKind.HEIGHTFIELD))
-        hulls = colliders(model, chosen)
-        self.n, items = len(chosen), arena.records(len(chosen))
-        self.kind, self.body = items.ints(shapes.kind[chosen]), items.ints(shapes.body[chosen])
-        pose = shapes.pose[:, chosen]
-        turn = rot.quat_to_matrix(pose[..., 3:])
-        middle = [_middle_of(model.shapes, s) for s in chosen]
-        self.size, self.turn = items.column(shapes.size[:, chosen], Vec3), items.column(turn, Mat3)
-        place = pose[..., :3] + np.einsum("wsij,sj->wsi", turn, np.array(middle).reshape(-1, 3))
-        self.place = items.column(place, Vec3)
-        spans = [range(*hulls.face_start[s : s + 2]) for s in chosen]
-        faces = np.array([f for span in spans for f in span], int)
-        owner = np.array([s for s, span in zip(chosen, spans, strict=True) for _ in span], int)
-        normal = hulls.face_normal[faces]
-        corner = hulls.corner[hulls.corner_start[owner] + hulls.ring[hulls.ring_start[faces]]]
-        self.face_start = arena.ints(np.cumsum([0, *map(len, spans)]))
-        rows = arena.records(len(faces))
-        self.face_normal, self.face_height = rows.shared(normal, Vec3), rows.shared((normal * corner).sum(axis=-1))
-        self.bodies = set(shapes.body[chosen][shapes.body[chosen] >= 0].tolist())
-
-
-def _middle_of(shapes: Shapes, s: int) -> np.ndarray:
-    """[m], (3,), where the hull of a mesh has its frame, in that of the shape; 0 of others."""
-    if shapes.kind[s] != ShapeKind.MESH:
-        return np.zeros(3)
-    used = shapes.vertices[s][np.unique(shapes.faces[s])]
-    return (used.min(axis=0) + used.max(axis=0)) / 2
-
-
 @ti.func
 def sense_range(g: ti.template(), c: ti.template(), w: ti.i32):
     """Distances along the z axes of the frames of range finders, to shapes of other bodies than their own.
@@ -205,16 +158,7 @@ def look_at_shape(
     """
     m = g.sensors
     t = g.targets
-    b = t.body.at(s)
-    zero = c.tables.arena.zero()
-    R = upright(zero)
-    x_b = Vec3(zero, zero, zero)
-    if b >= 0:
-        R = quaternion_at(c.rows.body_q, w, 7 * b + 3).matrix()
-        x_b = vector_at(c.rows.body_q, w, 7 * b)
-    axes = R * t.turn.load(w, s)
-    origin = axes.transposed_times(x - x_b - R * t.place.load(w, s))
-    along = axes.transposed_times(direction)
+    _axes, origin, along = seen_from_shape(t, c.rows, w, s, x, direction)
     for lane in range(c.lanes):
         o = Vec3(*[get_lane(part, lane) for part in origin.parts])
         d = Vec3(*[get_lane(part, lane) for part in along.parts])

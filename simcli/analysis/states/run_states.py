@@ -11,9 +11,8 @@ which undoes qd = qd_0 + h qdd, q = q_0 (+) h qd up to rounding; of bodies that 
 velocity than that at the end (solvers/tree/inverse.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from simcli.errors import UsageError
 from simcli.model.tables.model import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
-
-if TYPE_CHECKING:
-    from simcli.analysis.mechanics.rounds import Mechanics
 
 _Array = np.ndarray
 LEAN_CHANNELS = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
@@ -65,7 +61,7 @@ class RunStates:
     dt: float = 0.0
     goes_back: str = ""
     notes: list[str] = field(default_factory=list)
-    mechanics: "Mechanics | None" = None
+    mechanics: Callable[..., tuple[np.ndarray, ...]] | None = None
 
     def __post_init__(self):
         if not self.run.n_frames:
