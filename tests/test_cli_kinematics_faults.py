@@ -22,7 +22,7 @@ from support.zoo import random_states, zoo
 import simcli as package
 from simcli import rotations as rot
 from simcli.cli import process as cli_process
-from simcli.cli.mechanics import results_text as mechanics_text
+from simcli.cli.mechanics import result_sinks as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
 from simcli.records import hdf5_bytes

@@ -3,23 +3,31 @@
 Equilibria and modes against mujoco's differences, an energy minimised by numpy, and joints that yield.
 """
 
+import json
+from importlib.resources import files
+
 import numpy as np
 import pytest
+from scipy.sparse import load_npz
 from support.device import live_device
 from support.forests import close_loop, plant, random_forest, reverse, vary_all
+from support.process import completed_here
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism
+from support.runs import MIXED
 from support.scenes import scene
 from support.trials import coordinate_errors, draw_inputs, poison, run_trial
 
+import simcli as package
 from simcli import rotations as rot
 from simcli.analysis.mechanics.evaluate import eval_accelerations
 from simcli.analysis.rest.modes import study
 from simcli.analysis.rest.spectrum import ModeKind
+from simcli.errors import Exit
 from simcli.kernels.algorithms import Algorithms
 from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.state import State
-from simcli.pipeline import build_model
+from simcli.pipeline import build_model, read_scene
 from simcli.spec import resolve
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
@@ -409,3 +417,173 @@ def test_joints_that_yield_are_springs_and_a_free_body_has_six_zero_modes(device
     assert not np.abs(twist[6:, 1]).max() > 1e-9
     assert np.abs(rate[:6]).max(axis=1) == pytest.approx(np.ones(6))
     one.close()
+
+
+# `simcli matrices`
+
+PENDULA = """
+simcli: 1
+bodies:
+  upper: {pose: {xyz: [0.1, 0, -0.5]}, mass: 2.0, inertia: {diag: [0.2, 0.25, 0.1]}}
+  lower: {pose: {xyz: [0.3, 0.2, -1.1]}, mass: 1.5, inertia: {diag: [0.08, 0.1, 0.06]}}
+  slide: {pose: {xyz: [0.3, 0.5, -1.1], rpy: [0.1, 0.3, 0.2]}, mass: 0.7, inertia: {diag: [0.02, 0.03, 0.04]}}
+joints:
+  pin: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0.2], q: 0.5, qd: 0.7}
+  elbow: {type: revolute, parent: upper, child: lower, at: [0.2, 0.1, -1], axis: [1, 0.3, 0], q: -0.4, qd: 1.1}
+  rail: {type: prismatic, parent: lower, child: slide, at: [0.3, 0.4, -1.1], axis: [0, 1, 0.5], q: 0.1, qd: -0.6}
+solver: {type: generalized, dt: 1.0e-3}
+"""
+CPU = ("--device", "cpu", "--threads", "1")
+MOTION = 1e-10  # relative, of equations of motion with J' by differences of order four
+CURVED = 1e-6  # relative, of second differences of poses: rounding over the square of the width
+
+
+@pytest.fixture
+def ask(capfd, tmp_path, monkeypatch):
+    """A command with a JSON document, as arrays."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        done = completed_here(capfd, *words, "--json", *CPU)
+        assert done.returncode == Exit.OK, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
+def test_matrices_in_joint_coordinates_are_those_of_pinocchio(ask, tmp_path):
+    """Of hinges and slides also C, which is that of the Christoffel symbols."""
+    pin = pytest.importorskip("pinocchio")
+    (tmp_path / "p.yaml").write_text(PENDULA)
+    found = {name: np.array(values[0]) for name, values in ask("matrices", "p.yaml").items() if name.startswith("system_")}
+    model = build_model(*read_scene(tmp_path / "p.yaml", ()))
+    (tree,) = pinocchio_model.pinocchio_trees(model, 0)
+    q, v = model.joint_q[0], model.joint_qd[0]
+    still = np.zeros((model.n_bodies, 6))
+    assert off(found["system_mass"], tree.mass_matrix(q)) < MASS
+    assert off(found["system_bias"], tree.inverse_dynamics(q, v, 0.0 * v, still)) < EFFORTS
+    assert off(found["system_gravity"], tree.inverse_dynamics(q, 0.0 * v, 0.0 * v, still)) < EFFORTS
+    theirs_q, G, _ = tree.coordinates(q, v)
+    C = G.T @ pin.computeCoriolisMatrix(tree.pin, tree.data, theirs_q, G @ v) @ G
+    assert off(found["system_coriolis"], C) < EFFORTS
+    (tmp_path / "m.yaml").write_text(MIXED)
+    found = ask("matrices", "m.yaml")
+    C, v, h, g = (np.array(found[f"system_{name}"][0]) for name in ("coriolis", "rate", "bias", "gravity"))
+    assert np.abs(C).max() > 0.1
+    assert off(C @ v, h - g) < EFFORTS
+
+
+def natural_places(found):
+    """Natural coordinates, (N, B 12): the centre of mass and the axes of each body, of `simcli fk`."""
+    pose = np.array(found["body_q"])
+    R = rot.quat_to_matrix(pose[..., 3:])
+    return np.concatenate((pose[..., :3], np.swapaxes(R, -1, -2).reshape(*pose.shape[:2], 9)), axis=-1).reshape(
+        len(pose), -1
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["natural", "maximal"])
+def test_matrices_of_single_bodies_obey_the_equations_of_motion(ask, tmp_path, coordinates):
+    """M a + h = J^T lambda and J v = 0 at the motion of the mechanism, which the matrices in joint coordinates give.
+
+    M and h by hand; lambda is right where the first equation holds; of a curve x(s) on the constraints
+    x' K x' = lambda J x''.
+    """
+    (tmp_path / "p.yaml").write_text(PENDULA)
+    tree = {name: np.array(values[0]) for name, values in ask("matrices", "p.yaml").items() if name.startswith("system_")}
+    qdd = np.linalg.solve(tree["system_mass"], -tree["system_bias"])
+    found = ask("matrices", "p.yaml", "--coordinates", coordinates)
+    (M, h, C, v, x), (J, force, gap, K) = (
+        [np.array(found[name][0]) for name in names]
+        for names in (
+            [f"system_{name}" for name in ("mass", "bias", "coriolis", "rate", "q")],
+            ["constraint_jacobian", "constraint_force", "constraint_residual", "geometric_stiffness"],
+        )
+    )
+    q, qd = (np.array(tree[f"system_{name}"]) for name in ("q", "rate"))
+    moving = ask("fk", "p.yaml", "--qdd", ",".join(map(repr, qdd.tolist())))
+    twist, change, pose = (np.array(moving[f"body_{name}"][0]) for name in ("qd", "qdd", "q"))
+    mass, inertia = (2.0, 1.5, 0.7), ((0.2, 0.25, 0.1), (0.08, 0.1, 0.06), (0.02, 0.03, 0.04))
+    R, w = rot.quat_to_matrix(pose[:, 3:]), twist[:, 3:]
+    weight = np.array([0.0, 0.0, 9.81])
+    if coordinates == "natural":
+        labels = ("x", "y", "z", *(f"{letter}.{axis}" for letter in "uvw" for axis in "xyz"))
+        assert off(x, natural_places(moving)[0]) < KINEMATICS
+        assert off(v.reshape(3, 4, 3)[:, 1:], np.cross(w[:, None], np.swapaxes(R, 1, 2))) < KINEMATICS
+        half = 0.5 * np.sum(inertia, axis=1)[:, None] - inertia
+        wanted = np.concatenate([np.repeat([m, *second], 3) for m, second in zip(mass, half, strict=True)])
+        assert off(M, np.diag(wanted)) < MASS
+        assert off(h, np.concatenate([[*(m * weight), *np.zeros(9)] for m in mass])) < EFFORTS
+        alpha, spin = change[:, None, 3:], w[:, None]
+        vectors = np.swapaxes(R, 1, 2)
+        a = np.concatenate((change[:, None, :3], np.cross(alpha, vectors) + np.cross(spin, np.cross(spin, vectors))), axis=1)
+    else:
+        labels = ("vx", "vy", "vz", "wx", "wy", "wz")
+        assert off(v, twist.ravel()) < KINEMATICS
+        turning = np.einsum("bij,bj,bkj->bik", R, inertia, R)
+        torque = np.cross(w, np.einsum("bij,bj->bi", turning, w))
+        assert off(h.reshape(3, 6), np.hstack((np.outer(mass, weight), torque))) < EFFORTS
+        for b in range(3):
+            mine = slice(6 * b, 6 * b + 6)
+            assert (
+                off(M[mine, mine], np.block([[mass[b] * np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), turning[b]]]))
+                < MASS
+            )
+        a = change
+    a = a.ravel()
+    assert found["labels"]["U"] == [f"{body}.{label}" for body in ("upper", "lower", "slide") for label in labels]
+    assert len(found["labels"]["R"]) == len(force) == 15 + 18 * (coordinates == "natural")
+    assert np.abs(gap).max() < 1e-14
+    assert np.linalg.matrix_rank(J) == len(v) - 3
+    assert np.abs(J @ v).max() < 1e-13
+    assert np.abs(C @ v - h + np.array(found["system_gravity"][0])).max() < 1e-13
+    assert off(M @ a + h, J.T @ force) < MOTION
+    if coordinates == "natural":
+        assert np.abs(K - K.T).max() < 1e-13
+        s = 1e-3 * np.arange(-2, 3)
+        rows = [",".join(map(repr, row)) for row in (q + s[:, None] * qd).tolist()]
+        (tmp_path / "q.csv").write_text("\n".join(["pin,elbow,rail", *rows]))
+        path = natural_places(ask("fk", "p.yaml", "--states", "q.csv"))
+        first = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) @ path / 12e-3
+        second = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) @ path / 12e-6
+        assert off(first, v) < CURVED
+        assert v @ K @ v == pytest.approx(force @ J @ second, rel=CURVED)
+
+
+@pytest.mark.parametrize("coordinates", ["natural", "maximal"])
+def test_geometric_stiffness_holds_a_pendulum(ask, tmp_path, coordinates):
+    """At rest, below its pin, the forces in the constraints have all of its stiffness: m g l."""
+    (tmp_path / "p.yaml").write_text("""
+simcli: 1
+bodies: {rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2.0, inertia: {diag: [0.2, 0.25, 0.1]}}}
+joints: {pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0]}}
+solver: {type: generalized, dt: 1.0e-3}
+""")
+    found = ask("matrices", "p.yaml", "--coordinates", coordinates, "--qd", "1")
+    at_rest = ask("matrices", "p.yaml", "--coordinates", coordinates)
+    v, K = np.array(found["system_rate"][0]), np.array(at_rest["geometric_stiffness"][0])
+    assert v @ K @ v == pytest.approx(2.0 * 9.81 * 0.5, rel=1e-9)
+    pin = ask("matrices", "p.yaml", "--coordinates", coordinates, "--select", "pin:0", "--select", "pin:2")
+    assert pin["labels"]["R"] == ["pin:0", "pin:2"]
+    assert np.array(pin["constraint_force"][0]) == pytest.approx([0.0, 19.62], abs=1e-10)
+
+
+def test_matrices_of_loops_and_their_sparse_files(ask, tmp_path, capfd):
+    (tmp_path / "crank.yaml").write_text((files("simcli") / "docs" / "templates" / "slider-crank.yaml").read_text())
+    names = build_model(*read_scene(tmp_path / "crank.yaml", ())).joints.name
+    done = completed_here(capfd, "matrices", "crank.yaml", "--npz", "sparse", "-o", "m.h5", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open(tmp_path / "m.h5") as found:
+        J, v = found["constraint_jacobian"][0], found["system_rate"][0]
+        assert {label.rpartition(":")[0] for label in found.labels("constraint_jacobian")[0]} <= set(names)
+        assert len(J) > 0
+        assert np.abs(J @ v).max() < 1e-10
+        for name in ("system_mass", "system_coriolis", "constraint_jacobian", "geometric_stiffness"):
+            sparse = load_npz(tmp_path / "sparse" / f"{name}.0.npz")
+            assert (sparse.toarray() == found[name][0]).all()
+    done = completed_here(capfd, "matrices", "crank.yaml", "--npz", "sparse", *CPU)
+    assert done.returncode == Exit.OUTPUT
+    for word, text in (("--set=solver={type: affine, dt: 1.0e-3}", "affine"), ("--select=none", "no constraint")):
+        done = completed_here(capfd, "matrices", "crank.yaml", word, *CPU)
+        assert done.returncode == Exit.USAGE
+        assert text in done.stderr

@@ -62,6 +62,7 @@ COMMANDS = (
     Command("id", MECHANICS, "mechanics.dynamics"),
     Command("mass-matrix", MECHANICS, "mechanics.dynamics:mass_matrix"),
     Command("jacobian", MECHANICS, "mechanics.dynamics"),
+    Command("matrices", MECHANICS, "mechanics.questions"),
     Command("contacts", MECHANICS, "mechanics.questions:contacts_at"),
     Command("rays", MECHANICS, "mechanics.questions"),
     Command("equilibrium", STATICS, "mechanics.equilibrium"),

@@ -11,6 +11,7 @@ These are the names of `simcli export`. Read as well: the labels of `simcli show
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import product
 
 from simcli.analysis.channels import COORDINATES, RECORDED, RECORDED_ONLY
 from simcli.output_channels import XYZ
@@ -36,7 +37,8 @@ VECTORS = {
 }
 _PARTS = {**RECORDED["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
 READABLE = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_q", "body_qd", "body_f")
-_ANSWERS = ("residual", "search", "limit", "mass_matrix", "jacobian", "contact", "ray")  # groups that are no states
+# Groups that are no states.
+_ANSWERS = ("residual", "search", "limit", "mass_matrix", "jacobian", "contact", "ray", "system", "constraint", "geometric")
 PLACES = ("time", "world", "frame", "state")
 
 
@@ -80,6 +82,9 @@ def field_columns(field: str, axes: ResultAxes) -> list[Name]:
         )
     elif field.startswith(("contact_", "ray_")):
         pairs = _shape_columns(field, axes)
+    elif field.startswith(("system_", "constraint_", "geometric_")):
+        labels = (axes.label[axis] for axis in FIELDS[field].axes[1:])
+        pairs = ((f"{field.replace('_', '.', 1)}.{'.'.join(names)}", "") for names in product(*labels))
     elif field == "limit_state":
         pairs = ((f"limit.{dof}", "") for dof in axes.label["NV"])
     else:

@@ -231,7 +231,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
     from simcli.analysis.mechanics.task_results import OpenLoops
     from simcli.analysis.mechanics.tasks import width
     from simcli.analysis.states.run_states import RunStates
-    from simcli.cli.mechanics.results_text import sink_of
+    from simcli.cli.mechanics.result_sinks import sink_of
     from simcli.kernels.device.runtime import start_device
     from simcli.solvers.tree.inverse import algorithms_of
 

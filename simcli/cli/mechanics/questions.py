@@ -1,13 +1,15 @@
-"""`simcli contacts`: contacts and clearances at states. `simcli rays`: what rays meet there."""
+"""Questions at states: `simcli matrices` of the equations of motion, `contacts` and clearances, what `rays` meet."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from simcli.cli import console
 from simcli.cli.mechanics import mechanics as shared
-from simcli.cli.options import existing_file
-from simcli.errors import Exit, UsageError
+from simcli.cli.options import existing_file, split_words
+from simcli.errors import Exit, OutputError, UsageError
 
 _NUMBERS = 3  # of a place or a direction
 
@@ -46,6 +48,58 @@ def _refuse_soft(spec, path: Path) -> None:
             f"{path}: contacts and rays are those of rigid bodies, and solver.type affine has others; "
             "--set solver.type=generalized takes its bodies as rigid"
         )
+
+
+class SystemCoordinates(StrEnum):
+    """Coordinates of the matrices."""
+
+    generalized = "generalized"
+    maximal = "maximal"
+    natural = "natural"
+
+
+@shared.on_states("q", "qd")
+def matrices(
+    ask: shared.Ask,
+    coordinates: Annotated[
+        SystemCoordinates | None,
+        typer.Option("--coordinates", help="Unknowns of the system.", show_default="those of the solver of the scene"),
+    ] = None,
+    select: Annotated[
+        list[str],
+        typer.Option("--select", metavar="PATTERN", help="Constraints, by joint or equation. Repeatable. Default: all."),
+    ] = [],  # noqa: B006
+    npz: Annotated[
+        Path | None,
+        typer.Option("--npz", metavar="DIR", help="Write sparse matrices there, as scipy.sparse.load_npz reads them."),
+    ] = None,
+) -> int:
+    """Matrices of the equations of motion at states: M, C, gravity, J of constraints, their forces, geometric stiffness.
+
+    M a + h = F + J^T lambda,   J a = -J' v,   h = C v + g,   K = -d(J^T lambda)/dx
+
+    In joint coordinates the constraints are loops, gears and fixed couplings; in maximal coordinates those of all joints; in
+    natural coordinates those of rigid bodies too, and M is constant. lambda are the forces in the constraints in the
+    motion of the state, with the forces of the scene; of least norm where constraints are redundant.
+    Example: simcli matrices scenes/double_pendulum.yaml --coordinates natural --npz sparse
+    """
+    from simcli.analysis.mechanics.state_sources import prepare_states
+    from simcli.analysis.rest.matrices import Matrices, refuse_affine
+
+    def prepared(subject, choice):
+        kind = subject.spec.solver.type if coordinates is None else str(coordinates)
+        refuse_affine(kind)
+        task = Matrices(kind, tuple(split_words("--select", select)), npz)
+        return task, prepare_states(subject, ask.states, choice, ask.given, task)
+
+    if npz is not None:
+        _claim_folder(npz, ask.force)
+    task, report = shared.perform_prepared(ask, prepared, needs_forces=False)
+    task.close()
+    if npz is not None:
+        report.notes.append(f"wrote {npz}: sparse matrices of {console.plural(task.n_written, 'state')}")
+    shared.conclude(ask, task, report)
+    return Exit.OK
 
 
 @shared.on_states("q")
@@ -121,6 +175,20 @@ def rays(
         return Rays(_rays_of(model, origin, direction, body, table), reach), hidden
 
     return _answer(ask, prepare)
+
+
+def _claim_folder(path: Path, force: bool) -> None:
+    """Make a folder for files.
+
+    Raises:
+        OutputError: something stands there, or it cannot be made.
+    """
+    try:
+        if path.exists() and not (path.is_dir() and (force or not any(path.iterdir()))):
+            raise OutputError(f"{path}: exists; --force writes into a folder that is not empty")
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made: {error}") from error
 
 
 def _rays_of(model, origins: list[str], directions: list[str], body: str, table: Path | None):

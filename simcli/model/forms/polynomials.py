@@ -21,6 +21,7 @@ from enum import IntEnum
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.errors import UsageError
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.joints.elimination import unknown_of_dof
 from simcli.model.tables.model import Array, Model
@@ -179,6 +180,21 @@ class Polynomial:
                         found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
         return found
 
+    def at(self, x: Array) -> tuple[float, Array]:
+        """Value and gradient, (n,), of what is no function of it, at coordinates (n,), of one world."""
+        value, slope = _form_at(self.affine, x)
+        for a, b, weight in self.products:
+            (u, du), (v, dv) = _form_at(a, x), _form_at(b, x)
+            value, slope = value + float(weight[0]) * u * v, slope + weight[0] * (u * dv + v * du)
+        return value, slope
+
+
+def _form_at(form: AffineForm, x: Array) -> tuple[float, Array]:
+    slope = np.zeros(len(x))
+    for i, b in form.coef.items():
+        slope[i] = b[0]
+    return float(form.constant[0] + slope @ x), slope
+
 
 def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     """Weight a . b, what is constant multiplied out."""
@@ -193,22 +209,44 @@ def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     return row
 
 
+def expand_holding(forms: Forms, constraints: Constraints, holds: Array) -> list[Polynomial]:
+    """Rows that hold rigidly, in the order of the tables.
+
+    Args:
+        forms: of the model.
+        constraints: of it.
+        holds: (R,) bool, which.
+
+    Raises:
+        UsageError: one of them is no polynomial of second degree.
+    """
+    rows, table, pairs = [], constraints.rows, constraints.anchor_pairs
+    pair_of = np.searchsorted(pairs.row_start, np.arange(table.n), "right") - 1
+    for r in np.flatnonzero(holds).tolist():
+        row: Polynomial | None = None
+        if r < pairs.row_start[-1]:
+            p = int(pair_of[r])
+            gap, ends = _gap_of(forms, pairs, p)
+            row = None if gap is None or table.form[r] == Form.LENGTH else anchor_pair_row(forms, table, r, gap, ends)
+        elif table.form[r] != Form.GEAR:
+            row = _rigid_row(forms, table, r)
+        if row is None:
+            raise UsageError(f"the constraint `{table.label[r]}` is no polynomial of second degree in natural coordinates")
+        rows.append(row)
+    return rows
+
+
 def expand_rows(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
     """All rows, in the order of the tables; None if one of them is no such polynomial, and no such function of one."""
     anchor_pairs, table = constraints.anchor_pairs, constraints.rows
     rows: list[Polynomial] = []
     for p in range(len(anchor_pairs.joint)):
-        ends = anchor_pairs.link_a[p], anchor_pairs.link_b[p]
-        x_a, x_b = (
-            forms.point(int(link), place[:, p])
-            for link, place in zip(ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True)
-        )
-        if x_a is None or x_b is None:
+        gap, ends = _gap_of(forms, anchor_pairs, p)
+        if gap is None:
             return None
-        gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
             expand = anchor_pair_row if table.is_hard[r] and table.dof[r] < 0 else _coordinate
-            row = expand(forms, table, r, gap, [int(link) for link in ends])
+            row = expand(forms, table, r, gap, ends)
             if row is None:
                 return None
             rows.append(row)
@@ -218,12 +256,26 @@ def expand_rows(forms: Forms, constraints: Constraints) -> list[Polynomial] | No
             touches = frozenset().union(*(rows[part].coordinates for part in parts))
             rows.append(Polynomial(AffineForm(np.zeros(1)), [], Shape.SUM, None, touches, parts))
             continue
-        link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
-        one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.vector_a, table.vector_b))
-        row = product(one, other, np.ones(1))
-        row.affine = row.affine + AffineForm(-table.constant[:, r])
-        rows.append(row)
+        rows.append(_rigid_row(forms, table, r))
     return rows
+
+
+def _gap_of(forms: Forms, pairs, p: int) -> tuple[Vector | None, list[int]]:
+    """From anchor a of pair p to anchor b, None if that is no affine form, and their links."""
+    ends = [int(pairs.link_a[p]), int(pairs.link_b[p])]
+    x_a, x_b = (forms.point(link, place[:, p]) for link, place in zip(ends, (pairs.point_a, pairs.point_b), strict=True))
+    if x_a is None or x_b is None:
+        return None, ends
+    return [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)], ends
+
+
+def _rigid_row(forms: Forms, table, r: int) -> Polynomial:
+    """Of two vectors of a body."""
+    link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
+    one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.vector_a, table.vector_b))
+    row = product(one, other, np.ones(1))
+    row.affine = row.affine + AffineForm(-table.constant[:, r])
+    return row
 
 
 def _vector_at(forms: Forms, link_of: dict[int, int], first: int) -> Vector:

@@ -26,10 +26,11 @@ from simcli.records.hdf5_bytes import FORMAT_BOUNDS, drafted_hdf5
 
 RESULT_FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CHUNK_BYTES = 256 * 1024  # aim of one chunk
-NV2 = "NV2"  # the second of two axes over joint velocities: xarray wants their names to differ
+NV2, U2 = "NV2", "U2"  # the second of two axes over joint velocities: xarray wants their names to differ
 RESULT_SCALES = {**SCALES, "S": "state", "N": "point_name", NV2: "qd_label_column", "H": "shape_name", "Q": "ray_name"}
+RESULT_SCALES |= {"U": "unknown_label", U2: "unknown_label_column", "X": "system_coordinate_label"}
 LABELLED = ("B", "J", "N", "NQ", "NV", NV2)
-SHAPE_AXES = ("H", "Q")  # axes that only some results have
+OWN_AXES = ("H", "Q", "U", U2, "X", "R")  # axes that only some results have
 RESULT_UNITS = {"q_unit": "NQ", "qd_unit": "NV", "effort_unit": "NV"}
 OFFSETS = {"q_start": "NQ", "qd_start": "NV"}
 
@@ -101,6 +102,16 @@ FIELDS: dict[str, Field] = {
     "ray_shape": Field(("S", "Q"), "1", "the shape that it meets, -1 for none", "i8", "H"),
     "ray_point": Field(("S", "Q", "xyz"), "m", "where it meets the surface, world"),
     "ray_normal": Field(("S", "Q", "xyz"), "1", "outward normal of the surface there, world"),
+    "system_q": Field(("S", "X"), "mixed", "coordinates of the system"),
+    "system_rate": Field(("S", "U"), "mixed", "velocities v of its unknowns"),
+    "system_mass": Field(("S", "U", U2), "mixed", "mass matrix M"),
+    "system_bias": Field(("S", "U"), "mixed", "h of M a + h = F + J^T lambda: what velocities and gravity need"),
+    "system_gravity": Field(("S", "U"), "mixed", "g, what gravity alone needs"),
+    "system_coriolis": Field(("S", "U", U2), "mixed", "C, C v = h - g"),
+    "constraint_residual": Field(("S", "R"), "mixed", "residuals of the constraint equations that hold"),
+    "constraint_jacobian": Field(("S", "R", "U"), "mixed", "J, their gradients"),
+    "constraint_force": Field(("S", "R"), "mixed", "lambda, the forces in them"),
+    "geometric_stiffness": Field(("S", "U", U2), "mixed", "K = -d(J^T lambda)/dx"),
     "limit_state": Field(("S", "NV"), "1", "-1 at the lower limit of a coordinate, 1 at the upper one, else 0", "i8"),
 }
 
@@ -221,7 +232,7 @@ class ResultWriter:
     def _write_axes(self, group: h5py.Group, axes: ResultAxes) -> None:
         """Scales, units and offsets, then the empty fields."""
         text = h5py.string_dtype()
-        for axis in (*LABELLED, *COMPONENTS, *(axis for axis in SHAPE_AXES if axis in axes.label)):
+        for axis in (*LABELLED, *COMPONENTS, *(axis for axis in OWN_AXES if axis in axes.label)):
             names = np.array(axes.label[axis], object)
             scale = group.create_dataset(RESULT_SCALES[axis], shape=names.shape, data=names, dtype=text)
             scale.make_scale(RESULT_SCALES[axis])

@@ -19,10 +19,10 @@ from simcli.records.contents.results import (
     FIELDS,
     LABELLED,
     OFFSETS,
+    OWN_AXES,
     RESULT_FORMAT,
     RESULT_SCALES,
     RESULT_UNITS,
-    SHAPE_AXES,
     ResultAxes,
 )
 from simcli.records.reading.guard import check_objects, check_path, names, open_plainly, reading
@@ -176,7 +176,7 @@ def _check_format(file: h5py.File, path: str) -> None:
 
 
 def _axes(group: h5py.Group, path: str) -> ResultAxes:
-    held = (*LABELLED, *(axis for axis in SHAPE_AXES if RESULT_SCALES[axis] in group))
+    held = (*LABELLED, *(axis for axis in OWN_AXES if RESULT_SCALES[axis] in group))
     label = {axis: names(group[RESULT_SCALES[axis]]) for axis in held}
     offset = {name: group[name][...] for name in OFFSETS}
     for name, axis in OFFSETS.items():
