@@ -145,6 +145,65 @@ output: {every: 0.01, channels: [state, joints]}
     assert json.loads(done.stdout)["largest_difference"] < RUN_EFFORTS
 
 
+@pytest.mark.parametrize("integrator", ["rk4", pytest.param("semi_implicit", marks=pytest.mark.full)])
+def test_reactions_of_a_run_are_what_its_joints_transmit(here, command, integrator):
+    """Those that a run records; in the axes of the anchor they turn with the child, and have the efforts along the axes.
+
+    Steps of first order take gyroscopic torques elsewhere, so that the difference falls with the step.
+    """
+    (here / "mixed.yaml").write_text(MIXED)
+    errors = []
+    for dt in (5e-4, 1e-3) if integrator == "semi_implicit" else (1e-3,):
+        words = ("--set", f"solver.integrator={integrator}", "--set", "output.every=0.001", "--set", f"solver.dt={dt}")
+        assert command("run", "mixed.yaml", "-o", "run.h5", "--force", *words, "--device", "cpu").returncode == Exit.OK
+        done = command("id", "run.h5", "--reactions", "-o", "r.h5", "--force", *CPU)
+        assert done.returncode == Exit.OK, done.stderr
+        with package.open("r.h5") as found, package.open("run.h5") as run:
+            recorded = np.asarray(run.column("frames/joint_wrench")[:])[:, 0]
+            errors.append(off(found["joint_wrench"][1:], recorded[1:]))
+    if integrator == "semi_implicit":
+        assert errors[0] / errors[1] == pytest.approx(0.5, abs=0.05)
+        return
+    assert errors[0] < EFFORTS
+    with package.open("r.h5") as found:
+        wrench, local = found["joint_wrench"], found["joint_wrench_local"]
+        sizes = [np.linalg.norm(one.reshape(-1, 3), axis=1) for one in (local, wrench)]
+        assert off(*sizes) < EFFORTS
+        model = build_model(*read_scene(here / "mixed.yaml", ()))
+        d = model.dofs.label.index("wrist")
+        along = local[:, found.labels("joint_wrench")[0].index("wrist"), 3:] @ model.dofs.axis[0, d]
+        assert off(along, found["joint_effort"][:, d] - 0.01 * found["joint_qdd"][:, d]) < EFFORTS
+
+
+@pytest.mark.parametrize("solver", ["generalized", pytest.param("maximal", marks=pytest.mark.full)])
+def test_id_takes_contacts_that_a_run_recorded(here, command, solver):
+    """A box that slides down a slope: nothing is left along its free joint."""
+    (here / "slope.yaml").write_text(f"""
+simcli: 1
+materials: {{wood: {{friction: 0.2}}}}
+world: {{shapes: {{ground: {{type: plane, material: wood, pose: {{rpy: [0, 0.3, 0]}}}}}}}}
+bodies:
+  box: {{pose: {{xyz: [0.0295520207, 0, 0.0955336489], rpy: [0, 0.3, 0]}}, mass: 2, inertia: {{diag: [0.02, 0.03, 0.04]}},
+        velocity: {{linear: [0.2, 0.3, -0.06]}}, shapes: {{s: {{type: box, size: [0.4, 0.3, 0.2], material: wood}}}}}}
+solver: {{type: {solver}, dt: 1.0e-3, contact: {{tolerance: 1.0e-11}}}}
+run: {{duration: 0.05}}
+output: {{every: 0.001, channels: [state, joints, contacts]}}
+""")
+    done = command("run", "slope.yaml", "-o", "slope.h5", "--device", "cpu")
+    assert done.returncode == Exit.OK, done.stderr
+    facts = []
+    for words in ((), ("--contacts",)):
+        done = command("id", "slope.h5", "--frames", "5:", "--compare", *words, "--json", *CPU)
+        assert done.returncode == Exit.OK, done.stderr
+        facts.append(json.loads(done.stdout)["largest_difference"])
+        assert ("does not include contact forces" in done.stderr) == (not words)
+    assert facts[0] > 15.0
+    assert facts[1] < 1e-6
+    refused = command("id", "slope.yaml", "--contacts")
+    assert refused.returncode == Exit.USAGE
+    assert "channels: [state, contacts]" in refused.stderr
+
+
 @pytest.mark.parametrize("acts", [True, False])
 def test_id_says_where_forces_of_contacts_are_left_out(here, command, acts):
     """A ball of 1 kg that lies on the ground: the effort that no record holds is its weight."""

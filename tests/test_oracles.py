@@ -141,6 +141,13 @@ def test_inverse_dynamics(trial):
         assert off(trial.rnea[w, tree.dofs], wanted) < EFFORTS
 
 
+def test_joint_wrenches(trial):
+    for w, tree in trial.moving:
+        wanted, joints = tree.joint_wrenches(trial.q[w], trial.qd[w], trial.qdd[w], trial.force[w])
+        if len(joints):
+            assert off(trial.wrench[w, joints], wanted) < EFFORTS
+
+
 def test_inverse_dynamics_without_forces_forgets_the_forces_before(trial):
     for w, tree in trial.moving:
         still = np.zeros_like(trial.force[w])

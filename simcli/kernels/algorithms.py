@@ -8,6 +8,7 @@ import numpy as np
 from simcli.kernels.algorithms_core import (
     AlgorithmsCore,
     accelerations_to_efforts,
+    accelerations_to_wrenches,
     bodies_to_states,
     hinges_to_efforts,
     states_to_accelerations,
@@ -110,6 +111,17 @@ class Algorithms:
         out = self.device.buffer((padded * self.model.n_qd,))
         self.launch(hinges_to_efforts, padded, *(self.given(a) for a in states), out)
         return self.of_tree(self.fetch(out, states[0][:n], self.model.n_qd))
+
+    def joint_wrenches(self, joint_q, joint_qd, joint_qdd, body_f) -> np.ndarray:
+        """What joints of the tree transmit: force and torque on the child at its anchor, world, (N, J, 6); NaN for others.
+
+        Args:
+            joint_q, joint_qd, joint_qdd, body_f: as of `inverse_dynamics`.
+        """
+        (q, *others), n = self.states(joint_q, joint_qd, joint_qdd), self.model.n_joints
+        out, force = self.results(q, 6 * n), self.forces(q, body_f)
+        self.launch(accelerations_to_wrenches, len(q), *map(self.given, (q, *others)), force, out)
+        return np.where(self.model.joints.is_tree[:, None], self.fetch(out, q, n, 6), np.nan)
 
     def external_forces(self, joint_q, joint_qd, time) -> np.ndarray:
         """Springs, cables and wrenches on bodies as `body_f` of `inverse_dynamics`, (N, B, 6); gravity is not in it.

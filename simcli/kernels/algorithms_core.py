@@ -7,7 +7,7 @@ from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.articulation.projected_accelerations import report_accelerations
 from simcli.kernels.articulation.projection import Anchors, project_joints
-from simcli.kernels.articulation.report import FrameRows, put, report_bodies, write_pack
+from simcli.kernels.articulation.report import FrameRows, put, report_bodies, report_wrenches, write_pack
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
@@ -209,6 +209,33 @@ def accelerations_to_efforts(
                 rnea_link_forces(c.tables, c.state, w)
             rnea_backward(c.tables, c.state, c.state.u, w)
             give(c, w, block, c.state.u, c.tables.n_qd, out)
+
+
+@ti.kernel
+def accelerations_to_wrenches(
+    c: ti.template(),
+    n_states: ti.i32,
+    q: ti.types.ndarray(),
+    qd: ti.types.ndarray(),
+    qdd: ti.types.ndarray(),
+    force: ti.types.ndarray(),
+    out: ti.types.ndarray(),
+):
+    """What joints transmit, by recursive Newton-Euler, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
+            place_all(c.tables, c.state, w)
+            load_body_forces(c, w, block, force)
+            rnea_link_forces(c.tables, c.state, w)
+            rnea_backward(c.tables, c.state, c.state.u, w)
+            report_wrenches(c.tables, c.state, c.rows, w)
+            give(c, w, block, c.rows.joint_wrench, 6 * c.tables.n_joints, out)
 
 
 @ti.kernel

@@ -188,6 +188,19 @@ class PinocchioTree:
         rate, rise = G @ qd[self.dofs], G @ qdd[self.dofs] + drift
         return G.T @ pin.rnea(self.pin, self.data, q_pin, rate, rise, forces) + self.armature * qdd[self.dofs]
 
+    def joint_wrenches(self, q, qd, qdd, body_f):
+        """Force and torque on the child at its anchor, world, of joints whose child hangs on them; their indices."""
+        self.inverse_dynamics(q, qd, qdd, body_f)
+        chosen = [k for k, s in enumerate(self.seats) if not s.backwards]
+        found = []
+        for k in chosen:
+            R, force = self.data.oMi[k + 1].rotation, self.data.f[k + 1]
+            found.append(np.append(R @ force.linear, R @ force.angular))
+        starts = self.model.joints.qd_start
+        ours = [j for j in range(self.model.n_joints) if starts[j + 1] > starts[j]]
+        by_start = {int(starts[j]): j for j in ours}
+        return np.array(found).reshape(-1, 6), [by_start[self.seats[k].our_qd.start] for k in chosen]
+
     def mass_matrix(self, q):
         q_pin, G, _ = self.coordinates(q, np.zeros(self.model.n_qd))
         M = np.triu(pin.crba(self.pin, self.data, q_pin))

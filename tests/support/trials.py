@@ -47,8 +47,8 @@ def run_trial(rng, mechanism, device):
     """Everything that `Algorithms` computes, on poisoned memory.
 
     Returns:
-        Namespace of model, inputs (q, qd, qdd, tau, force) and results (body_q, body_qd, body_qdd, rnea, mass, jacobian,
-        aba, aba_of_rnea, projected_q, projected_qd, bias without body forces).
+        Namespace of model, inputs (q, qd, qdd, tau, force) and results (body_q, body_qd, body_qdd, rnea, wrench, mass,
+        jacobian, aba, aba_of_rnea, projected_q, projected_qd, bias without body forces).
     """
     from simcli.kernels.algorithms import Algorithms
 
@@ -64,6 +64,7 @@ def run_trial(rng, mechanism, device):
         "body_qd": body_qd,
         "body_qdd": algorithms.accelerations(q, qd, qdd),
         "rnea": rnea,
+        "wrench": algorithms.joint_wrenches(q, qd, qdd, force),
         "bias": algorithms.inverse_dynamics(q, qd, 0.0 * qdd),
         "mass": algorithms.mass_matrix(q),
         "jacobian": algorithms.jacobian(q),

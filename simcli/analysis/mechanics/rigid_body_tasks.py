@@ -191,25 +191,35 @@ class Efforts(OnTree):
     Attributes:
         external: count the scene's springs, cables and wrenches.
         compare: take the recorded efforts along.
+        contacts: count the recorded forces of contacts.
+        reactions: give what joints transmit.
     """
 
     external: bool = True
     compare: bool = False
+    contacts: bool = False
+    reactions: bool = False
     kind = "id"
     balances = True
     inputs = ("joint_q", "joint_qd", "joint_qdd", "body_f")
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The efforts, and the recorded ones."""
-        return ("joint_effort", "recorded_effort") if self.compare else ("joint_effort",)
+        """The efforts, the recorded ones, and what joints transmit."""
+        more = {"recorded_effort": self.compare, "joint_wrench": self.reactions, "joint_wrench_local": self.reactions}
+        return ("joint_effort", *(name for name, is_given in more.items() if is_given))
 
     def wants(self, model: Model, run: Trajectory | None) -> tuple[str, ...]:
         """Accelerations; wrenches of the joints that close loops.
 
         Raises:
-            UsageError: nothing says what the loops transmit.
+            UsageError: nothing says what the loops transmit, or what contacts do.
         """
+        if self.contacts and (run is None or "contacts" not in run.channels):
+            raise UsageError(
+                "--contacts: forces of contacts are those that a run recorded (output: {channels: [state, contacts]}): "
+                "give such a run"
+            )
         loops = loop_joints(model)
         if loops and (run is None or "reactions" not in run.channels):
             names = loop_names(model.joints, loops)
@@ -217,14 +227,15 @@ class Efforts(OnTree):
                 f"what {names} transmits does not follow from the motion: give a run of this scene that "
                 "recorded it (output: {channels: [state, reactions]})"
             )
-        wrench = ("joint_wrench",) if loops else ()
-        return (*self.inputs[:3], *(("recorded_effort",) if self.compare else ()), *wrench)  # no run records body_f
+        more = {"recorded_effort": self.compare, "joint_wrench": loops, "contact_f": self.contacts}
+        return (*self.inputs[:3], *(name for name, is_read in more.items() if is_read))  # no run records body_f
 
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
         """Efforts along the motion axes."""
         model, n = mechanics.model, mechanics.model.n_qd
         q, qd, qdd = states.values["joint_q"], field(states, "joint_qd", (n,)), field(states, "joint_qdd", (n,))
         force, step = field(states, "body_f", (model.n_bodies, 6)), states.values.get("step")
+        force = force + field(states, "contact_f", (model.n_bodies, 6))
         when = np.stack([np.nan_to_num(states.time), field(states, "lean", ())], axis=1)
         if self.external and mechanics.has_external:
             if mechanics.has_timed and not np.isfinite(states.time).all():
@@ -240,7 +251,30 @@ class Efforts(OnTree):
             times = np.concatenate([when, step], axis=1)
             effort = mechanics("efforts_of_steps", world, q, qd, qdd, states.values["ends"], times, free, force)[0]
         found = {"joint_effort": effort}
+        if self.reactions:
+            found |= self.transmitted(mechanics, states, world, (q, qd, qdd, force))
         return found | ({"recorded_effort": states.values["recorded_effort"]} if self.compare else {})
+
+    def transmitted(
+        self, mechanics: "Mechanics", states: States, world: Array, motion: tuple[Array, ...]
+    ) -> dict[str, Array]:
+        """What joints transmit, in both axes; of those that close loops what the run recorded.
+
+        Args:
+            mechanics: of the model.
+            states: some states.
+            world: (N,), of the model for each.
+            motion: q, qd, qdd and the forces on bodies.
+        """
+        model = mechanics.model
+        (wrench,) = mechanics("joint_wrenches", world, *motion)
+        if loops := loop_joints(model):
+            wrench[:, loops] = states.values["joint_wrench"][:, loops]
+        pose, _ = mechanics("forward_kinematics", world, *motion[:2])
+        anchor = rot.pose_compose(pose[:, model.joints.child], of_worlds(written_child_anchors(model), world))
+        back = rot.transpose(rot.quat_to_matrix(anchor[..., 3:]))
+        local = [rot.turn(back, wrench[..., part]) for part in (slice(0, 3), slice(3, 6))]
+        return {"joint_wrench": wrench, "joint_wrench_local": np.concatenate(local, axis=-1)}
 
 
 def loop_forces(model: Model, loops: Sequence[int], world: Array, pose: Array, wrench: Array) -> Array:

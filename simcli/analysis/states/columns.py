@@ -26,6 +26,7 @@ JOINT_FIELDS = {
     "joint_effort": "effort",
     "recorded_effort": "recorded_effort",
 }
+WRENCHES = {"joint_wrench": "wrench", "joint_wrench_local": "wrench_local"}
 VECTORS = {
     "body_q": (("position", "orientation"), "body"),
     "body_qd": (("velocity", "angular_velocity"), "body"),
@@ -70,6 +71,12 @@ def field_columns(field: str, axes: ResultAxes) -> list[Name]:
         pairs = _joint_columns(field, axes)
     elif field in VECTORS:
         pairs = _vector_columns(field, axes)
+    elif field in WRENCHES:
+        pairs = (
+            (f"joint.{joint}.{WRENCHES[field]}.{part}", unit)
+            for joint in axes.label["J"]
+            for part, unit in zip(COMPONENTS["wrench"], ("N",) * 3 + ("N m",) * 3, strict=True)
+        )
     elif field == "mass_matrix":
         label = axes.label["NV"]
         pairs = ((f"mass_matrix.{row}.{column}", "") for row in label for column in label)
@@ -134,7 +141,7 @@ class Names:
         for label, name in zip(axes.label["NQ"], field_columns("joint_q", axes), strict=True):
             self._spelled.setdefault(label, name)
         self._unused = tuple(f"{group}." for group in (*SCALARS, *_ANSWERS))
-        self._unused += tuple(f"joint.{joint}.wrench." for joint in axes.label["J"])
+        self._unused += tuple(f"joint.{joint}.{name}." for joint in axes.label["J"] for name in WRENCHES.values())
         self._unused += tuple(f"point.{point}." for point in axes.label["N"])
         self._unused += tuple(f"body.{body}.{name}." for body in axes.label["B"] for name in RECORDED_ONLY)
 

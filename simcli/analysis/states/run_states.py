@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.states.portions import Choice, States
 from simcli.errors import UsageError
 from simcli.model.tables.model import Model
@@ -24,6 +25,7 @@ from simcli.records.reading.series import Column
 
 _Array = np.ndarray
 LEAN_CHANNELS = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
+CONTACT_FORCES = "contact_f"  # that are summed up from the contacts of a run
 _COLUMNS = {
     "joint_q": "frames/joint_q",
     "joint_qd": "frames/joint_qd",
@@ -71,7 +73,8 @@ class RunStates:
         self.frames = self.choice.of_times(self.run.time, self.where)
         self.worlds = self.choice.of_worlds(self.n_worlds, self.where)
         sizes = {"joint_q": self.model.n_q, "joint_qd": self.model.n_qd, "body_q": self.model.n_bodies}
-        self.columns = {name: self.run.column(_COLUMNS[name]) for name in self.wanted if sizes.get(name, sizes["joint_qd"])}
+        read = [name for name in self.wanted if name != CONTACT_FORCES]
+        self.columns = {name: self.run.column(_COLUMNS[name]) for name in read if sizes.get(name, sizes["joint_qd"])}
         for name, column in self.columns.items():
             if column.dtype != np.float64 and not self.notes:
                 self.notes.append(f"{self.where} holds {column.dtype.name}: its {name} has seven digits")
@@ -90,7 +93,10 @@ class RunStates:
         values = {
             name: self.read(name, frames) if name in self.columns else np.zeros((len(frames), len(self.worlds), 0))
             for name in self.wanted
+            if name != CONTACT_FORCES
         }
+        if CONTACT_FORCES in self.wanted:
+            values[CONTACT_FORCES] = self.contact_forces(frames)
         if self.goes_back and self.columns:
             self.to_start_of_step(frames, values)
         flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
@@ -117,6 +123,26 @@ class RunStates:
         else:
             rows = np.stack([column[int(frame), worlds] for frame in rising])
         return rows[place]
+
+    def contact_forces(self, frames: _Array) -> _Array:
+        """Forces and torques about the centres of mass of bodies by the recorded contacts, (f, w, B, 6), world.
+
+        Torques of torsional and rolling friction are not recorded.
+        """
+        found = np.zeros((len(frames), self.n_worlds, self.model.n_bodies, 6))
+        owner, com = np.asarray(self.run.model["shape_body"]), self.model.bodies.com
+        com = (com[self.seats] if len(com) > 1 else np.repeat(com, self.n_worlds, axis=0))[:, :, None]
+        poses = self.run.column(_COLUMNS["body_q"])
+        for k, frame in enumerate(frames.tolist()):
+            table = self.run.contact_table(frame, frame + 1)
+            centre = rot.pose_apply(np.asarray(poses[frame], float)[:, :, None], com)[:, :, 0]
+            for side, sign in (("shape_a", -1.0), ("shape_b", 1.0)):
+                body, force = owner[table[side]], sign * np.asarray(table["force"], float)
+                at = np.flatnonzero(body >= 0)
+                place, push = (table["world"][at], body[at]), force[at]
+                torque = np.cross(np.asarray(table["point"], float)[at] - centre[place], push)
+                np.add.at(found[k], place, np.concatenate((push, torque), axis=1))
+        return found[:, self.worlds]
 
     def to_start_of_step(self, frames: _Array, values: dict[str, _Array]) -> None:
         """Replace coordinates and rates at the end of a step by those at its start.

@@ -10,7 +10,7 @@ from simcli.errors import Exit
 
 _WITHOUT_CONTACTS = (
     "shapes of the scene can touch, but `id` does not include contact forces: where these act, the efforts "
-    "contain them, and differ from the recorded ones by them"
+    "contain them, and differ from the recorded ones by them; --contacts takes those that a run recorded"
 )
 
 
@@ -22,6 +22,8 @@ def id(
     ] = True,
     differentiate: shared.Differentiate = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
+    contacts: Annotated[bool, typer.Option("--contacts", help="Include the recorded forces of contacts.")] = False,
+    reactions: Annotated[bool, typer.Option("--reactions", help="Give what each joint transmits.")] = False,
 ) -> int:
     """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.
 
@@ -33,18 +35,20 @@ def id(
     contacts it is the recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the
     efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines, and
     --differentiate cubic by those that play a table back. What a joint that closes a loop transmits is
-    taken from a run that recorded its reactions.
+    taken from a run that recorded its reactions. --contacts takes the forces of contacts from a run that recorded them.
+    --reactions gives joint_wrench, force and torque on the child at its anchor in world axes, and joint_wrench_local, the
+    same in the axes of the anchor; along the motion axes it is the effort without armature.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
     from simcli.analysis.mechanics.rigid_body_tasks import Efforts
     from simcli.analysis.mechanics.task_results import Difference
 
-    task, difference = Efforts(external, compare), Difference()
+    task, difference = Efforts(external, compare, contacts, reactions), Difference()
     report = shared.perform(ask, task, difference.look if compare else None, differentiate)
     if compare:
         report.facts |= difference.facts
         report.notes.append(difference.words)
-        if report.has_contacts:
+        if report.has_contacts and not contacts:
             report.notes.append(_WITHOUT_CONTACTS)
     shared.conclude(ask, task, report)
     return Exit.OK

@@ -143,7 +143,13 @@ def efforts_lines(axes, values: dict) -> list[str]:
     """Efforts, beside the recorded ones if they are there."""
     columns = [values[name].tolist() for name in ("joint_effort", "recorded_effort") if name in values]
     header = ("dof", "effort", "recorded")[: 1 + len(columns)]
-    return _rows([*zip(axes.label["NV"], *columns, axes.unit["effort_unit"], strict=True)], (*header, "unit"))
+    lines = _rows([*zip(axes.label["NV"], *columns, axes.unit["effort_unit"], strict=True)], (*header, "unit"))
+    if "joint_wrench" not in values:
+        return lines
+    rows = [
+        (name, _vector(one[:3]), _vector(one[3:])) for name, one in zip(axes.label["J"], values["joint_wrench"], strict=True)
+    ]
+    return lines + _rows(rows, ("joint", "force on the child, world [N]", "torque about its anchor [N m]"))
 
 
 def matrix_lines(axes, values: dict) -> list[str]:

@@ -67,6 +67,10 @@ FIELDS: dict[str, Field] = {
         "effort along the motion axes: M qdd + bias - external forces, armature in M; NaN at loop joints",
     ),
     "recorded_effort": Field(("S", "NV"), "mixed", "joint_effort of the run that the states came from"),
+    "joint_wrench": Field(
+        ("S", "J", "wrench"), "N, N m", "force, and torque about the child anchor, on the child; world axes"
+    ),
+    "joint_wrench_local": Field(("S", "J", "wrench"), "N, N m", "the same in the axes of the child anchor"),
     "body_q": Field(("S", "B", "pose"), "m, 1", "pose of the body frame, world"),
     "body_qd": Field(("S", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and angular velocity, world"),
     "body_qdd": Field(
