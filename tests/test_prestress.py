@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from scipy.optimize import nnls
+from scipy.optimize import linprog, minimize, nnls
 from support.forward import Runner, model_of, slope
 from support.scenes import scene
 
 from simcli import rotations as rot
-from simcli.analysis.rest.spectrum import least_distance, nearest, nonnegative
+from simcli.analysis.rest.spectrum import least_distance, least_of, nearest, nonnegative
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, SceneError
 from simcli.spec import resolve
@@ -24,6 +24,7 @@ from simcli.spec import resolve
 G = 9.81
 EXACT = 1e-9
 ROUNDING = 1e-12
+PROGRAM = 1e-7  # relative, of a least bound: it leaves room by the tolerance of what has no solution
 CPU = ("--device", "cpu", "--threads", "1")
 POINT = {"diag": [0.01, 0.01, 0.01]}
 
@@ -100,6 +101,7 @@ def test_a_prism_has_one_state_of_self_stress(command):
         assert density[f"low{k}"] == pytest.approx(density["high0"], rel=EXACT)
     # Three spins of struts about themselves, six motions of the whole, and the mechanism of every such prism.
     assert (found["mechanisms"], found["rigid_motions"], found["redundant_rows"]) == (10, 6, 0)
+    assert (found["rank"], found["equations"]) == (8, 18)
     least = min(length["low0"], length["side0"] * RATIO)
     unknowns = found["unknowns"]
     assert min(unknowns.values()) == pytest.approx(10.0, rel=EXACT)
@@ -266,6 +268,83 @@ def test_least_squares_of_nothing_negative_are_scipys():
         m, n = rng.integers(1, 7, 2)
         E, f = rng.normal(size=(m, n)), rng.normal(size=m)
         assert np.allclose(E @ nonnegative(E, f), E @ nnls(E, f)[0], atol=1e-10)
+
+
+def test_least_sums_and_least_largest_tensions_are_those_of_a_linear_program():
+    """With bounds, and with numbers that have none, of which |x| counts."""
+    rng = np.random.default_rng(4)
+    n_bent = 0
+    for trial in range(40):
+        n = int(rng.integers(3, 9))
+        m = int(rng.integers(1, n))
+        A, lower = rng.normal(size=(m, n)), rng.uniform(0.0, 1.0, n)
+        x = lower + rng.exponential(size=n)
+        b = A @ x
+        total = least_of(A, b, lower, True)
+        wanted = linprog(np.ones(n), A_eq=A, b_eq=b, bounds=[*zip(lower, [None] * n, strict=True)])
+        assert total.sum() == pytest.approx(wanted.fun, rel=PROGRAM)
+        open_ended = np.where(rng.random(n) < 0.4, -np.inf, lower)
+        largest = least_of(A, b, open_ended, False)
+        sides = np.hstack((np.vstack((np.eye(n), -np.eye(n))), -np.ones((2 * n, 1))))
+        bounds = [(None if low == -np.inf else low, None) for low in open_ended]
+        program = linprog(
+            np.eye(n + 1)[n], sides, np.zeros(2 * n), np.hstack((A, np.zeros((m, 1)))), b, [*bounds, (0, None)]
+        )
+        assert np.abs(largest).max() == pytest.approx(program.fun, rel=PROGRAM)
+        for found, low in ((total, lower), (largest, open_ended)):
+            assert np.abs(A @ found - b).max() < PROGRAM * np.abs(b).max()
+            assert (found >= low - PROGRAM).all()
+        n_bent += total.sum() < nearest(A, b, np.zeros(n), lower).sum() * (1 - 1e-6)
+        assert trial < 0 or np.isfinite(total).all()
+    assert n_bent > 10  # where the shortest is not the least
+    assert least_of(np.ones((1, 2)), np.array([-1.0]), np.zeros(2), True) is None
+
+
+def fan():
+    """A mass on five cables in a plane, of which two would hold it."""
+    rope = {"type": "spring", "b": "load/hook", "stiffness": 500.0, "slack": True}
+    scene = hung()
+    ends = ((-4, 0, 3), (2.25, 0, 3), (-1, 0, 3), (1.5, 0, 2), (0.5, 0, -2))
+    scene["forces"] = {f"rope{k}": {**rope, "a": {"world": list(end)}} for k, end in enumerate(ends)}
+    return scene, np.array(ends, float)
+
+
+def test_preferred_tensions_of_a_fan_of_cables(command):
+    """Each is the least in its own sense; A by hand, linear programs and least squares by scipy."""
+    scene, ends = fan()
+    along = (ends / np.linalg.norm(ends, axis=1, keepdims=True))[:, [0, 2]].T
+    load, low = np.array([0.0, 2 * G]), 1.5
+    found = {}
+    for kind in ("squares", "sum", "largest"):
+        done = command(scene, "--unknown", "forces.*.tension", "--least-tension", str(low), "--prefer", kind, "--json")
+        assert done.code == Exit.OK, done.err
+        found[kind] = np.array([done.found["springs"][f"rope{k}"]["tension"] for k in range(5)])
+        assert np.abs(along @ found[kind] - load).max() < 1e-7
+        assert found[kind].min() > low - 1e-7
+        assert (done.found["rank"], done.found["equations"], len(done.found["self_stress"])) == (2, 3, 3)
+        assert done.found["residual"]["force"] < 1e-7
+    bounds = [(low, None)] * 5
+    least = linprog(np.ones(5), A_eq=along, b_eq=load, bounds=bounds).fun
+    assert found["sum"].sum() == pytest.approx(least, rel=PROGRAM)
+    assert found["squares"].sum() > least * 1.001
+    sides = np.hstack((np.eye(5), -np.ones((5, 1))))
+    program = linprog(np.eye(6)[5], sides, np.zeros(5), np.hstack((along, np.zeros((2, 1)))), load, [*bounds, (0, None)])
+    assert found["largest"].max() == pytest.approx(program.fun, rel=PROGRAM)
+    shortest = minimize(
+        lambda t: t @ t,
+        np.full(5, 5.0),
+        jac=lambda t: 2 * t,
+        bounds=bounds,
+        method="SLSQP",
+        constraints={"type": "eq", "fun": lambda t: along @ t - load, "jac": lambda t: along},
+        options={"ftol": 1e-14},
+    )
+    assert np.abs(found["squares"] - shortest.x).max() < 1e-5
+    scene["forces"]["rope4"]["slack"] = False
+    done = command(scene, "--unknown", "forces.*.tension", "--prefer", "sum")
+    assert done.code == Exit.USAGE
+    assert "rope4" in done.err
+    assert command(scene, "--prefer", "sum").code == Exit.USAGE
 
 
 def test_nearest_solutions_meet_the_conditions_of_optimality():

@@ -13,7 +13,15 @@ import numpy as np
 from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search_equilibrium
 from simcli.analysis.rest.leaning import grazing, initial_leaning, refuse_touching, search_leaning
 from simcli.analysis.rest.postures import NoEquilibriumError, Slope, linear_dofs, spring_tensions
-from simcli.analysis.rest.prestress import Prestress, SolvedPrestress, chosen_springs, prestress_of, solve_prestress, without
+from simcli.analysis.rest.prestress import (
+    Preference,
+    Prestress,
+    SolvedPrestress,
+    chosen_springs,
+    prestress_of,
+    solve_prestress,
+    without,
+)
 from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import Fault, SceneError
@@ -264,6 +272,7 @@ def study(
     unknowns: Sequence[str] = (),
     least: float = 0.0,
     slips: bool = False,
+    prefer: Preference = Preference.nearest,
 ) -> Study:
     """The equilibrium of a model, from which its small motions follow.
 
@@ -275,6 +284,7 @@ def study(
         unknowns: numbers of springs that follow from the initial state being one, see `prestress.chosen_springs`.
         least: [N], of the tensions of slack springs among them.
         slips: take contacts without friction.
+        prefer: which of many tensions, see `prestress.solve_prestress`.
 
     Raises:
         NoEquilibriumError: there is none.
@@ -285,7 +295,7 @@ def study(
         chosen = chosen_springs(model.springs, unknowns)
         bare = Statics(charted(without(model, chosen)), device)
         refuse_touching(bare)
-        solved = solve_prestress(model, bare, chosen, least)
+        solved = solve_prestress(model, bare, chosen, least, prefer)
         bare.close()
         model = solved.model
     statics = Statics(charted(model), device, slips)

@@ -17,7 +17,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.analysis.rest.postures import NoEquilibriumError, Posture, spring_tensions
-from simcli.analysis.rest.spectrum import RANK, nearest, null_space, split_by_inertia
+from simcli.analysis.rest.spectrum import RANK, least_of, nearest, null_space, split_by_inertia
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import UsageError
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
@@ -28,6 +28,15 @@ from simcli.spec.base.patterns import matching
 
 _SHORT = 1e-12  # [m], a spring without length pulls nowhere
 _GROUP = "forces"
+
+
+class Preference(StrEnum):
+    """Which tensions are taken of those that balance a state."""
+
+    nearest = "nearest"
+    squares = "squares"
+    sum = "sum"
+    largest = "largest"
 
 
 class _Quantity(StrEnum):
@@ -52,6 +61,7 @@ class Prestress:
         mechanisms: number of infinitesimal mechanisms, rigid motions among them.
         rigid_motions: number of motions of everything as one rigid body.
         redundant_rows: number of rows of joints that others imply: states of self-stress of the joints alone.
+        equations: number of directions in which tensions must balance, those with inertia or without.
     """
 
     length: Array
@@ -60,6 +70,12 @@ class Prestress:
     mechanisms: int
     rigid_motions: int
     redundant_rows: int
+    equations: int
+
+    @property
+    def rank(self) -> int:
+        """Of the equilibrium matrix: loads in so many directions can be balanced."""
+        return len(self.length) - len(self.self_stress)
 
     @property
     def density(self) -> Array:
@@ -104,6 +120,7 @@ def prestress_of(statics: Statics, posture: Posture) -> Prestress:
         loose.shape[1],
         rigid_motions(statics, posture, loose),
         int(statics.balance.holds.sum()) - free,
+        len(A),
     )
 
 
@@ -168,19 +185,23 @@ def without(model: Model, chosen: Collection[int]) -> Model:
     return replace(model, springs=replace(model.springs, stiffness=stiffness))
 
 
-def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity], least: float) -> SolvedPrestress:
+def solve_prestress(
+    model: Model, bare: Statics, chosen: Mapping[int, _Quantity], least: float, prefer: Preference = Preference.nearest
+) -> SolvedPrestress:
     """Numbers of springs with which the initial state is an equilibrium.
 
-    Of many answers the tensions are those nearest to the scene's own. Slack springs do not push, no stiffness is negative.
+    Of many answers the tensions are those nearest to the scene's own, or smallest in another sense. Slack springs do not
+    push, no stiffness is negative.
 
     Args:
         model: of one world.
         bare: of `without` the chosen springs.
         chosen: from `chosen_springs`.
         least: [N], of the tensions of slack springs.
+        prefer: which of many answers.
 
     Raises:
-        UsageError: nothing depends on a number that is chosen.
+        UsageError: nothing depends on a number that is chosen; a sum of tensions is asked for of springs that can push.
         NoEquilibriumError: no such numbers balance the rest, or they are none that a spring can have.
     """
     posture, at, springs = bare.start(), np.array(sorted(chosen)), model.springs
@@ -191,7 +212,14 @@ def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity]
     sign = np.where(by_scale & (stretch < 0.0), -1.0, 1.0)
     lower = np.where(springs.slack[at], least, np.where(by_scale, 0.0, -np.inf))
     before = elastic_tension(springs, length)[at]
-    tension = nearest(A[:, at] * sign, -posture.load, sign * before, lower)
+    if prefer == Preference.sum and not np.isfinite(lower).all():
+        name = springs.name[at[int(np.argmin(np.isfinite(lower)))]]
+        raise UsageError(f"--prefer sum: spring `{name}` can push, and a sum has no least one then: give it `slack: true`")
+    if prefer in (Preference.sum, Preference.largest):
+        tension = least_of(A[:, at] * sign, -posture.load, lower, prefer == Preference.sum)
+    else:
+        start = sign * before if prefer == Preference.nearest else 0.0 * before
+        tension = nearest(A[:, at] * sign, -posture.load, start, lower)
     if tension is None:
         raise NoEquilibriumError(
             "nothing balances the initial state so that every slack spring pulls with at least "

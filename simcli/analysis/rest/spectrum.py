@@ -259,6 +259,47 @@ def nearest(A: Array, b: Array, start: Array, lower: Array) -> Array | None:
     return None if step is None else x + N @ (step * size)
 
 
+_HALVINGS = 80  # of a bound, until it is known to rounding
+
+
+def least_of(A: Array, b: Array, lower: Array, takes_sum: bool) -> Array | None:
+    """The solution of A x = b with the least sum, or else the least largest |x|, in the sense of `nearest`.
+
+    The least bound that leaves a solution is found by halving, each bound asked by `least_distance`; of the solutions that
+    it leaves one near the shortest is taken.
+
+    Args:
+        A: (m, n).
+        b: (m,).
+        lower: (n,), -inf where x has no bound; a sum needs all of them.
+        takes_sum: whether the sum is bounded.
+
+    Returns:
+        (n,); None if no solution keeps the bounds.
+    """
+    best = nearest(A, b, np.zeros(len(lower)), lower)
+    if best is None:
+        return None
+    inverse, N = null_space(A)
+    x, bounded = inverse @ b, np.isfinite(lower)
+    size = max(np.abs(best).max(initial=0.0), np.abs(lower[bounded]).max(initial=0.0))
+    if size == 0.0 or not N.shape[1]:
+        return best
+    low, high = 0.0, float(best.sum() if takes_sum else np.abs(best).max())
+    rows = -np.ones((1, len(x))) if takes_sum else np.vstack((-np.eye(len(x)), np.eye(len(x))[~bounded]))
+    for _ in range(_HALVINGS):
+        bound = 0.5 * (low + high)
+        G, lacks = np.vstack((N[bounded], rows @ N)), np.concatenate(((lower - x)[bounded], -bound - rows @ x))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a bound that leaves almost nothing spoils the step
+            step = least_distance(G, lacks / size)
+            is_spoilt = step is None or not (G @ step >= lacks / size - EMPTY).all()
+        if step is None or is_spoilt:
+            low = bound
+        else:
+            best, high = x + N @ (step * size), bound
+    return best
+
+
 def least_distance(G: Array, h: Array) -> Array | None:
     """The shortest z with G z >= h; None if there is none.
 

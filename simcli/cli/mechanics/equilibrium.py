@@ -1,7 +1,7 @@
 """`simcli equilibrium`: the static equilibrium of a scene."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -45,6 +45,16 @@ Least = Annotated[
 ]
 
 
+Prefer = Annotated[
+    Literal["nearest", "squares", "sum", "largest"],
+    typer.Option(
+        "--prefer",
+        help="With --unknown, of many answers: tensions nearest to those of the scene, or of the least sum of squares, the "
+        "least sum, the least largest tension.",
+    ),
+]
+
+
 def equilibrium(
     scene: ScenePath,
     stable: Stable = False,
@@ -52,6 +62,7 @@ def equilibrium(
     initial: Annotated[bool, typer.Option("--initial", help="Print an `initial:` block to paste into the scene.")] = False,
     unknown: Unknown = [],  # noqa: B006
     least: Least = 0.0,
+    prefer: Prefer = "nearest",
     sets: SetValues = [],  # noqa: B006
     output: _Output = None,
     force: Replace = False,
@@ -73,9 +84,11 @@ def equilibrium(
         raise UsageError("--unknown keeps the initial state, and --initial and --stable are about a different one")
     if least and not unknown:
         raise UsageError("--least-tension is about springs with an --unknown: name them")
+    if prefer != "nearest" and not unknown:
+        raise UsageError("--prefer chooses tensions of springs with an --unknown: name them")
     if output is not None:
         _claim(scene, sets, output, force, initial)
-    with studied(scene, sets, world, not unknown, stable, device, threads, unknown, least) as study:
+    with studied(scene, sets, world, not unknown, stable, device, threads, unknown, least, prefer=prefer) as study:
         say_notes(study)
         document = {"world": world, **unknowns_data(study), "sets": set_words(study), **equilibrium_data(study)}
         if output is not None:
@@ -174,7 +187,8 @@ def of_springs(study: "Study") -> list[str]:
     states = f"{console.plural(len(found.self_stress), 'state')} of self-stress"
     ways = f"{console.plural(found.mechanisms, 'infinitesimal mechanism')}, {found.rigid_motions} of them as one rigid body"
     header = ("spring", "length [m]", "tension [N]", "tension / length [N/m]")
-    out = ["", console.table([*zip(names, *columns, strict=True)], header), "", f"{states}; {ways}"]
+    rank = f"rank {found.rank} of {console.plural(found.equations, 'equation')}"
+    out = ["", console.table([*zip(names, *columns, strict=True)], header), "", f"{states}; {ways}; {rank}"]
     if study.solved is not None:
         values = study.solved.values
         rows = [(path, number_text(value), study.solved.units[path]) for path, value in values.items()]

@@ -44,6 +44,7 @@ def studied(
     unknowns: Sequence[str] = (),
     least: float = 0.0,
     slips: bool = False,
+    prefer: str = "nearest",
 ) -> "Iterator[Study]":
     """The study of one world of a scene.
 
@@ -58,6 +59,7 @@ def studied(
         unknowns: likewise.
         least: [N], likewise.
         slips: likewise.
+        prefer: name of a `prestress.Preference`.
 
     Raises:
         SceneError: the scene is invalid, or has what no linear equations can have.
@@ -65,6 +67,7 @@ def studied(
         NoEquilibriumError: there is none.
     """
     from simcli.analysis.rest.modes import refuse_modes, study
+    from simcli.analysis.rest.prestress import Preference
     from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
@@ -78,7 +81,8 @@ def studied(
     model = build_model(document, spec, (world,))
     refuse_modes(model, document)
     with console.stdout_kept_clean():
-        found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least, slips)
+        place = start_device(device, "float64", threads)
+        found = study(model, place, searches, stable, unknowns, least, slips, Preference(prefer))
         found.rest_at_start = tuple(
             name for name, force in spec.forces.items() if isinstance(force, SpringForce) and force.rest_length is None
         )
@@ -194,6 +198,8 @@ def springs_data(study: "Study") -> dict[str, Any]:
         "mechanisms": found.mechanisms,
         "rigid_motions": found.rigid_motions,
         "redundant_rows": found.redundant_rows,
+        "equations": found.equations,
+        "rank": found.rank,
     }
 
 
