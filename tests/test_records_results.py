@@ -45,7 +45,9 @@ from simcli.search.quantities import Measured
 from simcli.search.residuals import Rhythm, numbers_at
 
 MODEL = tiny_model()
+OWN = {"H": ("ground", "rod/s"), "Q": ("up",), "U": ("x", "y"), "U2": ("x", "y"), "X": ("p",), "R": ("pin:0", "pin:1")}
 AXES = result_axes(MODEL)
+AXES = replace(AXES, label={**AXES.label, **OWN})
 SOURCES = [("scene.yaml", "simcli: 1\n")]
 PROVENANCE = collect_provenance(SOURCES, "simcli: 1\nresolved: true\n", "cpu: test", "float64", 7, ["simcli", "fk"])
 PIECES = (1, 4, 2)  # states per portion
@@ -55,6 +57,7 @@ TEXT_AXES = {
     "NV2": MODEL.dofs.label,
     "NQ": MODEL.dofs.q_label,
     "N": MODEL.points.name,
+    **OWN,
 }
 
 
@@ -96,6 +99,14 @@ def test_every_field_comes_back(path):
             result["joint_p"]
     with pytest.raises(UsageError, match="is closed"):
         result["joint_q"]
+
+
+def test_numbers_that_stand_for_names(path):
+    with Results(path) as found:
+        with pytest.raises(FileError, match="2 names"):
+            found.named("contact_shape_a")
+        with pytest.raises(UsageError, match="no names"):
+            found.named("time")
 
 
 def test_h5py_alone_finds_names_and_units(path):

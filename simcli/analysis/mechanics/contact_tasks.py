@@ -267,23 +267,18 @@ class Rays(OfShapes):
         return replace(axes, label={**axes.label, "Q": self.rays.name})
 
     def algorithms(self, model: Model):
-        """With rays; as many at once as memory is taken for."""
+        """With rays, as many at once as memory is taken for; where there is nothing to see those of rigid bodies."""
         from simcli.kernels.ray_queries import RayAlgorithms
 
+        if not has_visible(model):
+            return super().algorithms(model)
         return partial(RayAlgorithms, n_rays=min(len(self.rays.name), _RAYS))
 
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
         """The nearest surface along each ray."""
         pose = self.poses(mechanics, states, world)
         lines = self.rays.placed(pose)
-        n, at_once = lines.shape[1], mechanics.algorithms.n_rays
-        every = np.arange(-(-n // at_once) * at_once) % n
-        owner = np.broadcast_to(self.rays.body[every, None].astype(float), (len(pose), len(every), 1))
-        given = np.concatenate((lines[:, every], owner), axis=2)
-        parts = [
-            mechanics("hits", world, pose, given[:, first : first + at_once])[0] for first in range(0, len(every), at_once)
-        ]
-        hits = np.concatenate(parts, axis=1)[:, :n]
+        hits = self._hits(mechanics, world, pose, lines)
         hit = np.isfinite(hits[..., 0]) & (hits[..., 0] <= self.reach)
         distance = np.where(hit, hits[..., 0], np.nan)
         return {
@@ -292,6 +287,25 @@ class Rays(OfShapes):
             "ray_point": lines[..., :3] + distance[..., None] * lines[..., 3:],
             "ray_normal": np.where(hit[..., None], hits[..., 2:], np.nan),
         }
+
+    def _hits(self, mechanics: "Mechanics", world: Array, pose: Array, lines: Array) -> Array:
+        """(N, n, 5), distances, shapes and normals; infinite distances where there is nothing."""
+        if not has_visible(mechanics.model):
+            return np.full((*lines.shape[:2], 5), np.inf)
+        n, at_once = lines.shape[1], mechanics.algorithms.n_rays
+        every = np.arange(-(-n // at_once) * at_once) % n
+        owner = np.broadcast_to(self.rays.body[every, None].astype(float), (len(pose), len(every), 1))
+        given = np.concatenate((lines[:, every], owner), axis=2)
+        parts = [
+            mechanics("hits", world, pose, given[:, first : first + at_once])[0] for first in range(0, len(every), at_once)
+        ]
+        return np.concatenate(parts, axis=1)[:, :n]
+
+
+def has_visible(model: Model) -> bool:
+    """Whether rays can meet a shape of the model."""
+    shapes = model.shapes
+    return bool((shapes.collide & (shapes.kind != ShapeKind.HEIGHTFIELD)).any())
 
 
 def unseen_terrain(model: Model) -> list[str]:

@@ -168,10 +168,11 @@ def rays(
     """
 
     def prepare(subject):
-        from simcli.analysis.mechanics.contact_tasks import Rays, unseen_terrain
+        from simcli.analysis.mechanics.contact_tasks import Rays, has_visible, unseen_terrain
 
         model = subject.build(0)
         hidden = [f"rays pass through terrain: `{name}`" for name in unseen_terrain(model)]
+        hidden += [] if has_visible(model) else ["the scene has no shape that rays could meet"]
         return Rays(_rays_of(model, origin, direction, body, table), reach), hidden
 
     return _answer(ask, prepare)

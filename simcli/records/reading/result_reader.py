@@ -99,11 +99,15 @@ class Results:
 
         Raises:
             UsageError: the file does not hold it, or its numbers are no names.
+            FileError: a number stands for no name.
         """
         numbers = self[name]
         if not FIELDS[name].names:
             raise UsageError(f"`{name}` holds numbers, no names")
-        return np.array((*self.axes.label[FIELDS[name].names], ""), object)[numbers]
+        words = np.array((*self.axes.label[FIELDS[name].names], ""), object)
+        if numbers.size and not -1 <= numbers.min() <= numbers.max() < len(words) - 1:
+            raise FileError(f"{self.path}: /states/{name} has numbers beyond its {len(words) - 1} names")
+        return words[numbers]
 
     def close(self) -> None:
         """Close the file."""
