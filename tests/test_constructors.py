@@ -99,6 +99,8 @@ METHODS = {
         "tolerance": 1e-6,
         "iterations": 5,
     },
+    "contacts": {"clearance": 0.1, "tolerance": 1e-6},
+    "rays": {"origins": [0.0, 0.0, 3.0], "directions": [0.0, 0.0, -1.0], "body": "", "reach": 5.0},
 }
 
 

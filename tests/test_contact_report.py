@@ -391,6 +391,42 @@ def test_contacts_of_a_run_are_those_that_it_recorded(command, tmp_path, solver)
         assert np.array_equal(one["contact_gap"], mine["gap"][places[1] == 1])
 
 
+def test_a_program_asks_for_contacts_and_rays_of_now(tmp_path):
+    """Worlds whose balls differ in size: closed forms, before and after a parameter is set."""
+    (tmp_path / "balls.yaml").write_text("""
+simcli: 1
+params: {r: 0.3}
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  low: {pose: {xyz: [0, 0, "${r}"]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: sphere, radius: "${r}"}}}
+  high: {pose: {xyz: [0, 0, 2]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: sphere, radius: 0.5}}}
+solver: {type: maximal, dt: 1.0e-3}
+batch: {vary: {params.r: {list: [0.2, 0.3, 0.45]}}}
+""")
+    radius = np.array([0.2, 0.3, 0.45])
+    with package.Simulation(tmp_path / "balls.yaml", device="cpu") as sim:
+        touching = sim.contacts()
+        assert touching.world.tolist() == [0, 1, 2]
+        assert {*zip(touching.shape_a, touching.shape_b, strict=True)} == {("ground", "low/s")}
+        assert np.abs(touching.gap).max() < LENGTHS
+        near = sim.contacts(clearance=1.2)
+        between = {w: gap for w, a, gap in zip(near.world, near.shape_a, near.gap, strict=True) if a != "ground"}
+        assert [between[w] for w in range(3)] == pytest.approx(1.5 - 2 * radius, abs=LENGTHS)
+        hits = sim.rays([[0, 0, 1.2], [0, 0, 5], [3, 0, 1]], [[0, 0, -2], [0, 0, -1], [0, 1, 0]], reach=10.0)
+        assert hits.shape.tolist() == [["low/s", "high/s", ""]] * 3
+        assert hits.distance[:, 0] == pytest.approx(1.2 - 2 * radius, abs=LENGTHS)
+        assert hits.distance[:, 1] == pytest.approx(2.5, abs=LENGTHS)
+        assert np.isnan(hits.distance[:, 2]).all()
+        assert np.allclose(hits.normal[:, :2], [0, 0, 1])
+        sim.set("body.high.position", [[0, 0, 3], [0, 0, 4], [0, 0, 5]])
+        down = sim.rays([0, 0, 0], [0, 0, -1], body="high")
+        assert down.shape.tolist() == [["low/s"]] * 3
+        assert down.distance[:, 0] == pytest.approx(np.array([3, 4, 5]) - 2 * radius, abs=LENGTHS)
+        for call in (lambda: sim.contacts(-1.0), lambda: sim.rays([0, 0], [0, 1]), lambda: sim.rays([0] * 3, [0] * 3)):
+            with pytest.raises(package.errors.UsageError):
+                call()
+
+
 def test_contacts_of_what_cannot_touch_say_so(command, tmp_path):
     (tmp_path / "pair.yaml").write_text(PAIR.replace("enabled: true", "enabled: false"))
     done = command("contacts", "pair.yaml", "--json", *CPU)

@@ -11,7 +11,7 @@ from simcli.analysis.mechanics.target_starts import SearchOptions
 from simcli.analysis.mechanics.target_tasks import MOST_SEEDS, IkResult
 from simcli.arguments import by_name, flag_given, number_given, path_given, text_given, whole_number
 from simcli.errors import UsageError
-from simcli.simulation.open_worlds import OpenWorlds
+from simcli.simulation.questions import Questions
 from simcli.simulation.recording import OpenRecording, Snapshot, read_snapshot, write_snapshot
 from simcli.simulation.starts import is_state, mask_of_worlds
 from simcli.solvers.run.host_copy import view_of
@@ -23,7 +23,7 @@ MOST_STEPS = 2**31 - 1  # of a call
 MOST_EPISODES = 2**24 - 1  # whole in single precision, too
 
 
-class Simulation(OpenWorlds):
+class Simulation(Questions):
     """Many worlds of a scene, stepped by a program in this process.
 
         with simcli.Simulation("arm.yaml", worlds=1024) as sim:

@@ -33,6 +33,8 @@ RETURNED = {
     "OpenRecording": "simcli.simulation.recording",
     "Snapshot": "simcli.simulation.recording",
     "DeviceView": "simcli.kernels.device.dlpack",
+    "ContactsFound": "simcli.simulation.questions",
+    "RaysFound": "simcli.simulation.questions",
     "IkResult": "simcli.analysis.mechanics.target_tasks",
     "WorldTable": "simcli.analysis.worlds.world_table",
     "WorldColumn": "simcli.analysis.worlds.world_columns",
