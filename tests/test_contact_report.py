@@ -338,6 +338,8 @@ def test_clearances_and_nearest_points_are_those_of_mujoco(command, tmp_path):
     moved = clearances(command, "moved.csv", ("--clearance", "0.8"))
     assert np.abs(moved["contact_gap"] - found["contact_gap"]).max() < CCD
     assert np.abs(moved["contact_normal"] - rot.turn(rot.quat_to_matrix(lift[3:]), found["contact_normal"])).max() < 1e-3
+    narrow = clearances(command, "q.csv", ("--clearance", "0.8"), "--set", "contact.capacity=2")  # room is made
+    assert all(np.array_equal(narrow[name], found[name]) for name in ("frame", "a", "b", "contact_gap"))
     touching = clearances(command, "q.csv", ())  # with margins, of which each shape has its own here
     pairs = {(s, *sorted((a, b))) for s, a, b in zip(*(touching[name] for name in ("frame", "a", "b")), strict=True)}
     assert pairs == {key for key, (gap, *_) in seen.items() if gap <= 0.02 + 1e-6}
