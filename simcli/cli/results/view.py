@@ -154,7 +154,8 @@ def _of_states(file: Path, states: Path | None, changes: list, worlds: list[int]
     from simcli.view.subject import subject_of_states
 
     subject = subject_of_states(file, states, changes, worlds)
-    return subject, [], len(range(0, len(subject.states), every)), (states or file).with_suffix(".html")
+    n_frames = len(range(0, subject.motion().n_frames, every))
+    return subject, [], n_frames, (states or file).with_suffix(".html")
 
 
 def _of_run(file: Path, opened: ExitStack, worlds: list[int] | None, most: int, every: int, look: Path | None, channel):
