@@ -90,6 +90,7 @@ _OF_A_CABLE = Required(
     "stiffnesses or a material",
 )
 _PITCH = Required((("pitch",),), "metres per turn")
+_RADIUS = Required((("radius",),), "as `radius: 0.3`, the largest distance of the rim from the wheel's axis")
 JOINT_TYPES: dict[str, TypeEntry] = {
     "fixed": TypeEntry("", is_flat=True, words=("weld", "welded", "rigid")),
     "revolute": TypeEntry(
@@ -115,6 +116,17 @@ JOINT_TYPES: dict[str, TypeEntry] = {
     "cylindrical": TypeEntry("LA", has_axis=True, is_coaxial=True),
     "planar": TypeEntry("LLA", has_axis=True, is_flat=True),
     "screw": TypeEntry("A", has_axis=True, keys=("pitch",), required=_PITCH, is_coaxial=True, words=("helical",)),
+    # The child is a wheel on a plane of the parent, or has a blade that does not slip sideways in it. Both leave it free in
+    # a tree, and hold it by constraint equations, some of them on velocities alone.
+    "rolling": TypeEntry(
+        "LLLAAA",
+        Coordinates.POSE,
+        has_axis=True,
+        keys=("normal", "radius", "tube"),
+        required=_RADIUS,
+        words=("wheel", "disc", "roll"),
+    ),
+    "knife_edge": TypeEntry("LLLAAA", Coordinates.POSE, has_axis=True, keys=("normal",), words=("skate", "blade")),
     # An anchor of the child slides along the axis of the parent, or in the plane across it; the child turns freely.
     "point_on_line": TypeEntry("LAAA", Coordinates.SLIDES, has_axis=True, words=("inline", "point_line")),
     "point_on_plane": TypeEntry("LLAAA", Coordinates.SLIDES, has_axis=True, words=("inplane", "point_plane")),
@@ -198,10 +210,13 @@ AXIS = frozenset(name for name, entry in JOINT_TYPES.items() if entry.has_axis)
 # Keys that only some types take, beyond those that all take.
 ONLY = {"axis": AXIS} | {key: frozenset(name for name, one in JOINT_TYPES.items() if key in one.keys) for key in _KEYS}
 DISTANCES = types_with(Coordinates.POSE) & ONLY["length"]  # they bound how far the anchors are apart
-UNBOUND = types_with(Coordinates.POSE) - DISTANCES  # they hold nothing
+NONHOLONOMIC = ONLY["normal"]  # they hold velocities that no coordinates tell
+# In a tree they leave their child free, as a free joint does, and hold it by constraint equations.
+BESIDE_ROWS = DISTANCES | NONHOLONOMIC
+UNBOUND = types_with(Coordinates.POSE) - BESIDE_ROWS  # they hold nothing
 SCREWS = ONLY["pitch"]  # they advance as they turn, which is no polynomial of poses
 # No coordinate to bound; that of a distance joint is its length.
-NO_LIMITS = NO_DOFS | UNBOUND
+NO_LIMITS = NO_DOFS | UNBOUND | NONHOLONOMIC
 GEARED = types_with(Coordinates.SCALARS) - NO_DOFS  # only scalar dofs
 
 ONE_COORDINATE = frozenset(name for name in GEARED if len(TYPES[name]) == 1)

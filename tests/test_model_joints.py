@@ -16,7 +16,7 @@ from support.scenes import scene
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
-from simcli.joint_types import COAXIAL, ONE_COORDINATE, SCREWS
+from simcli.joint_types import COAXIAL, NONHOLONOMIC, ONE_COORDINATE, SCREWS
 from simcli.model import build, build_worlds
 from simcli.model.assemble import assemble
 from simcli.model.constraints.massless import least_inertia
@@ -59,7 +59,7 @@ def catalogue_cases():
             yield name, name, {"linear": np.zeros((0, 3)), "angular": right_handed()[:2]}
             skew = np.stack((axis, rot.unit(np.array([1.0, 0.2, 0.1]))))
             yield "universal-skew", name, {"linear": np.zeros((0, 3)), "angular": skew}
-        elif name != "cable":
+        elif name not in ("cable", *NONHOLONOMIC):  # whose rows take of what their axes span
             own = {"axis": axis} if "axis" in entry.reads else {}
             yield name, name, {**own, "pitch": 0.17 if "pitch" in entry.reads else 0.0, "radius": 0.7}
 
@@ -123,7 +123,7 @@ def basis_of(columns):
 
 
 def test_every_entry_is_under_test():
-    assert {case[1] for case in CASES} | {"cable"} == set(CATALOGUE)
+    assert {case[1] for case in CASES} | {"cable", *NONHOLONOMIC} == set(CATALOGUE)
     assert {entry.kind for entry in CATALOGUE.values()} == set(JointKind)
 
 
@@ -161,7 +161,9 @@ def test_rows_vanish_at_any_coordinates(name, axes, seed):
 def test_gradients_are_the_rates_of_the_residuals(name, axes):
     """Away from the joint's own motion, so that every term of a gradient counts."""
     placed = Placed(name, axes, 7)
-    listed = [*placed.rows, joints.distance_row(0.8)]
+    wheel = {"axis": rot.unit(np.array([0.1, 0.9, 0.3])), "normal": rot.unit(np.array([0.2, -0.1, 1.0]))}
+    rim = CATALOGUE["rolling"].translation(CATALOGUE["rolling"].motion(**wheel, radius=0.4, tube=0.1))
+    listed = [*placed.rows, joints.distance_row(0.8), *rim]
     rng = np.random.default_rng(8)
     for _ in range(3):
         twist = rng.normal(size=12)

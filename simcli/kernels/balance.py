@@ -86,6 +86,7 @@ def balance_states(
     out_twist: ti.types.ndarray(),
     out_wrench: ti.types.ndarray(),
     out_angle: ti.types.ndarray(),
+    out_bias: ti.types.ndarray(),
 ):
     """Balances of n_states states, `Balances` one after another; the arguments are those of `Balance`."""
     ti.loop_config(block_dim=c.block_dim)
@@ -111,6 +112,7 @@ def balance_states(
             give(c, w, block, c.rows.body_qd, 6 * t.n_bodies, out_twist)
             give(c, w, block, c.rows.joint_wrench, 6 * t.n_joints, out_wrench)
             give(c, w, block, y.rows.angle, c.n_rows, out_angle)
+            give(c, w, block, y.rows.bias, c.n_rows, out_bias)
 
 
 @ti.func
@@ -241,6 +243,7 @@ class Balances:
         twist: [m/s, rad/s], (N, B, 6), of the centres of mass, world.
         wrench: [N, N m], (N, J, 6), on the child at the child anchor, world.
         angle: [rad], (N, R), of rows that count turns.
+        bias: [m/s^2, 1/s^2], (N, R), second rates of the rows where nothing accelerates.
     """
 
     q: np.ndarray
@@ -251,6 +254,7 @@ class Balances:
     twist: np.ndarray
     wrench: np.ndarray
     angle: np.ndarray
+    bias: np.ndarray
 
 
 class Balance:
@@ -300,7 +304,7 @@ class Balance:
         start = np.tile(np.nan_to_num(q), (N, 1))
         pushes, near = (np.tile(np.zeros(rows) if a is None else a, (N, 1)) for a in (multiplier, angle))
         core, bodies, joints = self.core, self.model.n_bodies, self.model.n_joints
-        widths = (self.model.n_q, n, rows, core.system.n_entries, 7 * bodies, 6 * bodies, 6 * joints, rows)
+        widths = (self.model.n_q, n, rows, core.system.n_entries, 7 * bodies, 6 * bodies, 6 * joints, rows, rows)
         out = [self.device.buffer((max(self.device.blocks(N) * self.device.lanes * width, 1),)) for width in widths]
         states = (self.flat(a) for a in (start, moves, rates, pushes, near))
         self.arena.launch(balance_states, core, N, time, *states, *out)
@@ -320,12 +324,12 @@ class Balance:
         """Numbers of states one after the other."""
         return flat(np.ascontiguousarray(values, self.device.dtype))
 
-    def mass(self, found: Balances) -> np.ndarray:
-        """Mass matrix of the first state with armature, (n, n)."""
+    def mass(self, found: Balances, k: int = 0) -> np.ndarray:
+        """Mass matrix of state k with armature, (n, n)."""
         M = np.zeros((len(self.dof), len(self.dof)))
         i, j = self.m_pairs.T
-        M[i, j] = M[j, i] = found.entry[0, : len(i)]
-        laws, J = self.constraints.laws, self.jacobian(found)
+        M[i, j] = M[j, i] = found.entry[k, : len(i)]
+        laws, J = self.constraints.laws, self.jacobian(found, k)
         for d, r in zip(laws.dof, laws.row, strict=True):  # armature of joints outside the tree
             is_limit = r >= 0 and self.constraints.rows.form[r] == Form.SPIN  # whose dof has a row of its velocity, too
             if r >= 0 and d >= 0 and not is_limit and not self.model.joints.is_tree[self.model.dofs.joint[d]]:
@@ -334,11 +338,11 @@ class Balance:
             M[np.diag_indices(len(M))] -= self.model.columns.excess[0, self.dof]
         return M
 
-    def jacobian(self, found: Balances) -> np.ndarray:
-        """Gradients of the rows of the first state, (R, n)."""
+    def jacobian(self, found: Balances, k: int = 0) -> np.ndarray:
+        """Gradients of the rows of state k, (R, n)."""
         J = np.zeros((len(self.row_label), len(self.dof)))
         row, j = self.j_pairs.T
-        J[row, j] = found.entry[0, len(self.m_pairs) :]
+        J[row, j] = found.entry[k, len(self.m_pairs) :]
         return J
 
     def close(self) -> None:

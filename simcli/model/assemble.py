@@ -157,6 +157,8 @@ def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: 
         pitch=stack_worlds([part.motion.pitch for part in parts], ()),
         length=stack_worlds([part.length for part in parts], (2,)),
         compliance=stack_worlds([part.compliance for part in parts], ()),
+        normal=stack_worlds([part.motion.normal for part in parts], (3,)),
+        heading=stack_worlds([part.motion.heading for part in parts], (3,)),
     )
 
 

@@ -35,6 +35,8 @@ NEEDS = {
     "universal": {"axes": {"angular": [[0, 1, 0], [0, 0, 1]]}},
     "screw": {"axis": [0, 1, 0.2], "pitch": 0.1},
     "distance": {"length": 1.0, "parent_frame": {"xyz": [0, 0, 1]}, "child_frame": {}},
+    "rolling": {"axis": [0, 1, 0], "radius": 0.2, "parent_frame": {"xyz": [0, 0, -0.2]}, "child_frame": {}},
+    "knife_edge": {"axis": [1, 0, 0], "parent_frame": {}, "child_frame": {}},
     "cable": {"stretch": 100.0, "bend": 1.0, "parent_frame": {"xyz": [0, 0, 0.1]}, "child_frame": {}},
     **{name: {"axis": [0, 1, 0], "parent_frame": {"xyz": [0, 0, 1]}, "child_frame": {}} for name in dofs.ORBITAL},
 }
@@ -104,6 +106,7 @@ FIELDS = fields()
 FORCES = {"effort": ("torque", "value"), "torsion": ("torsion", "stiffness")}  # fields that are forces: type, key
 # Keys that say which joint it is rather than what acts on it, or are told by another field here.
 STRUCTURE = {"type", "parent", "child", "at", "parent_frame", "child_frame", "axis", "axes", "loop", "length", "pitch"}
+STRUCTURE |= {"normal", "tube"}
 CABLE = {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping", "youngs", "poisson", "radius"}
 
 

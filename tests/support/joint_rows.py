@@ -86,6 +86,10 @@ def row_residual(row: Row, X_a: _Array, X_b: _Array, near: float = 0.0) -> float
     if row.kind == RowKind.APART:
         return float((gap @ gap - row.constant**2) / (2.0 * row.constant))
     d_a = rot.quat_rotate(X_a[3:], row.on_a)
+    if row.kind == RowKind.RIM:  # the amplitude of n . (x + R (cos t e1 + sin t e2))
+        axes = rot.frame_along(rot.quat_rotate(X_b[3:], row.on_b))
+        along = np.hypot(d_a @ axes[:, 0], d_a @ axes[:, 1])
+        return float(d_a @ gap - row.constant * along - row.tube)
     if row.kind == RowKind.ALONG:
         return float(d_a @ gap - row.constant)
     if row.kind == RowKind.DOT:

@@ -7,9 +7,9 @@ from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
 from simcli.model.joints.mechanism import BodyInput, JointInput, Mechanism
 from simcli.model.tables.model import WORLD, Model
-from simcli.spec.base.dofs import ROWS_ONLY
+from simcli.spec.base.dofs import NONHOLONOMIC, ROWS_ONLY
 
-TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE_ENTRIES, *ROWS_ONLY))
+TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE_ENTRIES, *ROWS_ONLY, *NONHOLONOMIC))
 SCALAR_TYPES = tuple(name for name in TREE_TYPES if CATALOGUE[name].coordinates == "scalars")
 
 

@@ -42,8 +42,13 @@ ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
 KINKS = "a slack spring or a soft limit that begins to act there acts to one side only, and cannot be linearised"
 
 
-def refuse_modes(model: Model, document: Document) -> None:
+def refuse_modes(model: Model, document: Document, moves: bool = False) -> None:
     """Refuse what has no linearisation.
+
+    Args:
+        model: of one world.
+        document: of its scene.
+        moves: whether modes are about a motion, in which prescribed velocities may be constant.
 
     Raises:
         SceneError: dry friction, or a motion that is prescribed and does not rest; with the line of each.
@@ -54,12 +59,13 @@ def refuse_modes(model: Model, document: Document) -> None:
         message = f"joint `{name}` has dry friction: it sticks in any position, and does not oscillate"
         hint = f"leave it out: --set joints.{name}.friction=0"
         faults.append(Fault(_CODE, message, document.where(f"joints.{name}.friction"), hint))
-    for j in sorted(set(dofs.joint[moving(model)].tolist())):
+    for j in sorted(set(dofs.joint[moving(model, moves)].tolist())):
         name = model.joints.name[j]
         body = model.bodies.name[model.joints.child[j]]
         place = f"bodies.{body}.motion" if model.bodies.kinematic[model.joints.child[j]] else f"joints.{name}.motion"
-        message = f"joint `{name}` has a prescribed motion, so that the mechanism is not at rest"
-        faults.append(Fault(_CODE, message, document.where(place), "prescribe a constant position"))
+        gone = "whose velocity is not a constant" if moves else "so that the mechanism is not at rest"
+        hint = f"prescribe a constant {'velocity' if moves else 'position'}"
+        faults.append(Fault(_CODE, f"joint `{name}` has a prescribed motion, {gone}", document.where(place), hint))
     for b in np.flatnonzero(model.bodies.compliance.any(axis=0)).tolist():
         name = model.bodies.name[b]
         message = f"body `{name}` has compliance, and modes are those of rigid bodies"
@@ -75,13 +81,13 @@ def refuse_modes(model: Model, document: Document) -> None:
         raise SceneError(faults, document)
 
 
-def moving(model: Model) -> Array:
-    """(NV,) True for dofs whose prescribed motion is not rest."""
+def moving(model: Model, may_move: bool = False) -> Array:
+    """(NV,) True for dofs whose prescribed motion is not rest, or with `may_move` no constant velocity."""
     inputs, kind = model.inputs, model.motions.kind
-    out = (kind == MotionKind.VELOCITY) & (model.motions.value[0] != 0.0)
+    out = (kind == MotionKind.VELOCITY) & (model.motions.value[0] != 0.0) & (not may_move)
     driven = np.flatnonzero(inputs.column == Driven.MOTION)
     item, form = inputs.item[driven], model.signals.kind[inputs.signal[driven]]
-    out[item[(form != SignalKind.CONSTANT) | (kind[item] == MotionKind.VELOCITY)]] = True
+    out[item[(form != SignalKind.CONSTANT) | ((kind[item] == MotionKind.VELOCITY) & (not may_move))]] = True
     return out
 
 

@@ -193,11 +193,14 @@ def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Arra
     values[lasting] = 1j * values[lasting].imag
     for value, vector in zip(values, vectors.T, strict=True):
         if value.imag >= 0.0:
-            modes.append(Mode(_kind(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n]))
+            modes.append(
+                Mode(kind_of(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n])
+            )
     return modes
 
 
-def _kind(value: complex) -> ModeKind:
+def kind_of(value: complex) -> ModeKind:
+    """What a small motion with an eigenvalue [1/s] does."""
     if value == 0:
         return ModeKind.ZERO
     if value.imag:

@@ -13,6 +13,8 @@ from simcli.errors import UsageError
 
 if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study
+    from simcli.model.tables.model import Model
+    from simcli.spec import Document, SceneSpec
 
 
 _ROUNDING = 1e-12
@@ -30,6 +32,22 @@ StudyAt = Annotated[
 ]
 Stable = Annotated[bool, typer.Option("--stable", help="Minimise the energy to find a stable equilibrium.")]
 World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World of the batch. Default: the first.")]
+
+
+def model_of_world(scene: Path, sets: list[str], world: int) -> "tuple[Document, SceneSpec, Model]":
+    """A scene, and the tables of one world of its batch.
+
+    Raises:
+        SceneError: the scene is invalid.
+        UsageError: there is no such world.
+    """
+    from simcli.pipeline import build_model, read_scene
+    from simcli.spec import n_worlds
+
+    document, spec = read_scene(scene, sets)
+    if world >= n_worlds(spec):
+        raise UsageError(f"--world {world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
+    return document, spec, build_model(document, spec, (world,))
 
 
 @contextmanager
@@ -69,16 +87,12 @@ def studied(
     from simcli.analysis.rest.modes import refuse_modes, study
     from simcli.analysis.rest.prestress import Preference
     from simcli.kernels.device.runtime import start_device
-    from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
     from simcli.spec.schema.forces import SpringForce
 
     if stable and not searches:
         raise UsageError("--stable searches, and --at initial does not: give one of them")
-    document, spec = read_scene(scene, sets)
-    if world >= n_worlds(spec):
-        raise UsageError(f"--world {world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
-    model = build_model(document, spec, (world,))
+    document, spec, model = model_of_world(scene, sets, world)
     refuse_modes(model, document)
     with console.stdout_kept_clean():
         place = start_device(device, "float64", threads)

@@ -29,10 +29,11 @@ from simcli.kernels.rows.forms import (
     turn_about,
     value_and_slopes,
 )
+from simcli.kernels.rows.wheels import Wheels, with_wheels
 from simcli.model.constraints.constraint_tables import Constraints, Form, anchor_pair_of_row, rows_of_terms, start_angles
 from simcli.model.tables.model import LinkKind
 
-_MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, EULER, ROLL = map(int, Form)
+_MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, EULER, ROLL, *_ = sorted(map(int, Form))
 
 
 class Rows:
@@ -65,6 +66,7 @@ class Rows:
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = _MEET in forms, _APART in forms, _DOT in forms
         self.has_length, self.has_spin = _LENGTH in forms, SPIN in forms
+        self.wheels = Wheels(rows, items)
         self.has_cardan, self.has_euler, self.has_roll = CARDAN in forms, EULER in forms, ROLL in forms
         self.has_along, self.has_turn = bool({_ALONG, PITCH} & forms), bool({_TURN, PITCH} & forms)
         self.on_a, self.across_a = items.column(rows.on_a, Vec3), items.column(rows.across_a, Vec3)
@@ -162,11 +164,12 @@ def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: t
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
             moved = measure_gap(r, w, n, gap, a)
             turned = measure_turn(r, w, k, n, a, b, moved)
-            force = moved[3]
-            couple = turned[3]
-            r.residual.store(w, n, turned[0])
-            r.rate.store(w, n, turned[1])
-            r.bias.store(w, n, turned[2])
+            found = with_wheels(r, w, n, gap, a, b, (turned[0], turned[1], turned[2], moved[3], turned[3]))
+            force = found[3]
+            couple = found[4]
+            r.residual.store(w, n, found[0])
+            r.rate.store(w, n, found[1])
+            r.bias.store(w, n, found[2])
             r.jacobian_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
             r.jacobian_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
     for g in range(r.n_gears):

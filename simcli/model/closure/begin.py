@@ -15,9 +15,9 @@ from simcli.model.closure.limits import has_bounds, outside_limits
 from simcli.model.closure.loop_problem import OPEN_LOOP, LoopProblem
 from simcli.model.closure.postures import unit_of_row
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.constraint_tables import turn_places
+from simcli.model.constraints.constraint_tables import NONHOLONOMIC_FORMS, turn_places
 from simcli.model.forces.spring import at_rest
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
+from simcli.model.joints.catalogue import BESIDE_ROWS_KINDS, CATALOGUE, TYPE_NAME
 from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import Array, JointKind, Model
 from simcli.model.tables.start_tables import Beginning, Fork, Move, StartFault
@@ -209,7 +209,7 @@ def has_rows(model: Model) -> bool:
         (~joints.is_tree & (joints.kind != JointKind.CABLE)).any()
         or len(model.mimics.follower)
         or len(model.holds.name)
-        or (joints.kind == JointKind.DISTANCE).any()
+        or np.isin(joints.kind, BESIDE_ROWS_KINDS).any()
     )
 
 
@@ -307,6 +307,8 @@ def _slipping(mechanism: LoopProblem, residuals: Array, before: list[StartFault]
         rate = f"{size:.3g} {unit_of_row(mechanism.constraints, row)}/s"
         suspected = _suspected(mechanism.model.joints, j)
         text = f"the initial velocities violate the closure of joint `{name}` by {rate}{suspected}"
+        if mechanism.constraints.rows.form[row] in NONHOLONOMIC_FORMS:
+            text = f"with the initial velocities joint `{name}` slips at {rate}"
         code, hint = "SC605", "check the axes of its loop, and give fewer, or consistent, velocities"
         if is_kept:
             text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` keeps them"

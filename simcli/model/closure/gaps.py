@@ -26,6 +26,7 @@ from simcli.model.constraints.constraint_tables import (
     start_angles,
 )
 from simcli.model.joints.gears import polynomial_at
+from simcli.model.joints.wheels import held_velocity
 from simcli.model.signals.inputs import balls_by_position, prescribed
 from simcli.model.tables.model import Array, Model
 
@@ -324,7 +325,17 @@ def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
     found.couple[:, chosen] = np.where(hard[:, None], rot.turn(F_a, e.column("on_a")), 0.0)
 
 
+def _wheel(e: _Ends, found: Gaps, chosen: Array) -> None:
+    """The gap of a wheel's lowest point, or a velocity of a wheel or a blade, which has no residual."""
+    directions = (rot.turn(R, e.column(name)) for R, name in ((e.R_a, "on_a"), (e.R_b, "on_b"), (e.R_a, "across_a")))
+    form = e.rows.form[chosen[0]]
+    found.force[:, chosen], lever, below = held_velocity(form, *directions, e.constant, e.rows.tube[:, chosen])
+    found.couple[:, chosen] = rot.cross(lever, found.force[:, chosen])
+    found.residual[:, chosen] = rot.dot(found.force[:, chosen], e.gap) + below if form == Form.RIM else 0.0
+
+
 _MEASURES = {
+    **dict.fromkeys((Form.RIM, Form.SLIP, Form.BLADE), _wheel),
     Form.MEET: _meet,
     Form.APART: _apart,
     Form.LENGTH: _length,

@@ -63,7 +63,16 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
     anchors = np.stack((meter.anchor_pair[row], ~on_b & (form == Form.MEET), dof))
     _, first, which = np.unique(anchors, axis=1, return_index=True, return_inverse=True)
     turns = np.isin(form, TURNING)
-    return Entries(row, dof, on_b, first[which.reshape(-1)], ~turns, turns | (form == Form.PITCH), geared, seen)
+    return Entries(
+        row,
+        dof,
+        on_b,
+        first[which.reshape(-1)],
+        ~turns,
+        turns | np.isin(form, (Form.PITCH, Form.RIM, Form.SLIP)),
+        geared,
+        seen,
+    )
 
 
 def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Array) -> Array:

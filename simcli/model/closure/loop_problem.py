@@ -23,7 +23,7 @@ from simcli.model.closure.gaps import Gaps, Meter
 from simcli.model.closure.gradients import Entries, entries_of, gradients
 from simcli.model.closure.spans import in_worlds, least_motion
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.constraint_tables import NONHOLONOMIC_FORMS, Constraints, Form
 from simcli.model.signals.inputs import prescribed
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.signal_tables import MotionKind
@@ -52,7 +52,7 @@ class LoopProblem:
         acts: (lead, R) bool, rows that hold from the first instant on.
         acting: rows that do so in some world of the model.
         goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0; the meter knows where balls shall be.
-        tells_place: (R,) bool, False for rows that prescribe a velocity alone.
+        tells_place: (R,) bool, False for rows that prescribe or hold a velocity alone.
         is_tree: (NV,) bool.  is_prescribed: (NV,) bool, dofs with prescribed motions.
         angle: [rad], (lead, R), of rows that count turns.
         paths: (L + 1,) dofs that move each link.  link: (NV,) link of each dof.
@@ -106,7 +106,7 @@ class LoopProblem:
             np.flatnonzero(acts.any(axis=0)),
             _shared(goal, lead),
             _shared(np.where(are_prescribed, speed, 0.0), lead),
-            by_position | ~are_prescribed,
+            (by_position | ~are_prescribed) & ~np.isin(rows.form, NONHOLONOMIC_FORMS),
             is_tree,
             model.motions.kind != MotionKind.NONE,
             _full(meter.first_angle, lead),

@@ -125,6 +125,7 @@ def _rows(builder: RowCollector) -> Rows:
         vector_a=np.array([p.vectors[0] for p in parts], int),
         vector_b=np.array([p.vectors[1] for p in parts], int),
         dof=dof,
+        tube=_stack([p.tube for p in parts], ()),
         **_terms(parts),
     )
 

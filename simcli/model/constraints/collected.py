@@ -1,15 +1,24 @@
 """Pairs of anchors, rows and laws of a model as they are found, joint by joint."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.constraints.constraint_tables import NO_VECTOR, Form, coordinate_row
 from simcli.model.forces.spring import segments_of
-from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TYPE_NAME, Row, RowKind
-from simcli.model.joints.motion_axes import MotionAxis
+from simcli.model.joints.catalogue import (
+    BALLS,
+    BESIDE_ROWS_KINDS,
+    CATALOGUE,
+    KINDS_ALONG_ROWS,
+    NONHOLONOMIC_KINDS,
+    TYPE_NAME,
+    Row,
+    RowKind,
+)
+from simcli.model.joints.motion_axes import MotionAxis, on_plane_axes
 from simcli.model.joints.tree_kinematics import body_rotations
 from simcli.model.tables.joint_tables import Joints, terms_of
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
@@ -39,6 +48,7 @@ class RowPart:
     drag: int = -1
     dof: int = -1
     rests: bool = False
+    tube: Array = field(default_factory=lambda: np.zeros(1))
 
 
 class RowCollector:
@@ -64,7 +74,7 @@ class RowCollector:
         if kind == JointKind.CABLE or model.joints.child[j] == WORLD:  # that stands for a combination
             return
         is_prescribed = model.columns is not None and j in model.columns.prescribed
-        if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_prescribed:  # the tree leaves it free
+        if (not model.joints.is_tree[j] or kind in BESIDE_ROWS_KINDS) and not is_prescribed:  # the tree leaves it free
             rows = hard_rows(model, j)
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
@@ -88,10 +98,11 @@ class RowCollector:
         turn_a, turn_b = (self.turn_b, self.turn_a) if row.swapped else (self.turn_a, self.turn_b)
         if row.on_b is not None:
             on_b = rot.turn(turn_b[:, j], _lead(row.on_b))
-            across = rot.turn(turn_a[:, j], _lead(row.on_b))
+            across = rot.turn(turn_a[:, j], _lead(row.on_b if row.along is None else row.along))
         if row.kind not in (RowKind.MEET, RowKind.APART):
             on_a = rot.turn(turn_a[:, j], on_a)
         self._append(j, int(row.kind), True, on_a, across, on_b, np.atleast_1d(row.constant))
+        self.rows[-1].tube = np.atleast_1d(row.tube)
 
     def _append(self, j: int, form: int, is_hard: bool, on_a: Array, across: Array, on_b: Array, constant: Array) -> None:
         count = len(self.rows) - (self.row_start[-1])
@@ -311,7 +322,10 @@ def hard_rows(model: Model, j: int) -> list[Row]:
     n_linear, n_angular = model.joints.dof_dim[j].tolist()
     first = int(model.joints.qd_start[j])
     axes = model.dofs.axis[:, first : first + n_linear + n_angular]
-    motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
+    if entry.kind in NONHOLONOMIC_KINDS:
+        motion = on_plane_axes(model.joints.heading[:, j], model.joints.normal[:, j], *model.joints.length[:, j].T)
+    else:
+        motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
     rows = entry.rows(motion)
     return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
 

@@ -22,7 +22,7 @@ from enum import IntEnum
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.joints.catalogue import RowKind
+from simcli.model.joints.catalogue import NONHOLONOMIC_ROWS, RowKind
 from simcli.model.joints.motion_axes import dual_basis
 from simcli.model.tables.model import Model
 from simcli.model.tables.table_base import Array, Table
@@ -36,6 +36,9 @@ class Form(IntEnum):
     ALONG = RowKind.ALONG
     DOT = RowKind.DOT
     PITCH = RowKind.PITCH
+    RIM = RowKind.RIM
+    SLIP = RowKind.SLIP
+    BLADE = RowKind.BLADE
     TURN = 5
     LENGTH = 6
     SPIN = 7
@@ -83,9 +86,11 @@ class Rows(Table):
         is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
         on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
             and the first axis of CARDAN and EULER.
-        across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A; second axis of CARDAN and EULER in anchor axes.
-        on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B; third axis of EULER in anchor axes.
-        constant: (W|1, R): c, or the pitch [m/rad].
+        across_a: [1], (W|1, R, 3), t_A of PITCH and TURN, d_A of RIM and SLIP in link axes of A; second axis of CARDAN and
+            EULER in anchor axes.
+        on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN, axis of the wheel or heading of RIM, SLIP and BLADE in
+            link axes of B; third axis of EULER in anchor axes.
+        constant: (W|1, R): c, or the pitch [m/rad], or R of RIM and SLIP [m].
         compliance: [m/N, rad/(N m)], (W|1, R).
         enabled: (W|1, R), 1 or 0.
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
@@ -96,6 +101,7 @@ class Rows(Table):
         coefficient: [what makes it one unit], (W|1, P).
         dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
             them follow prescribed motions; the others carry laws and gears.
+        tube: [m], (W|1, R), r of RIM and SLIP; else 0.
     """
 
     label: tuple[str, ...]
@@ -119,6 +125,7 @@ class Rows(Table):
     power_start: Array
     coefficient: Array
     dof: Array
+    tube: Array
 
     @property
     def n(self) -> int:
@@ -167,6 +174,7 @@ class Constraints:
     laws: Laws
 
 
+NONHOLONOMIC_FORMS = tuple(map(Form, NONHOLONOMIC_ROWS))  # rows that hold a velocity and have no residual
 NO_VECTOR = np.zeros((1, 3))
 
 

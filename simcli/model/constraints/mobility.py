@@ -6,9 +6,17 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.constraints.collected import keeps
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, Row, distance_row
+from simcli.model.joints.catalogue import (
+    BESIDE_ROWS_KINDS,
+    CATALOGUE,
+    NONHOLONOMIC_KINDS,
+    TYPE_NAME,
+    JointEntry,
+    Row,
+    distance_row,
+)
 from simcli.model.joints.joint_rows import motion_columns, row_gradient
-from simcli.model.joints.motion_axes import MotionAxis
+from simcli.model.joints.motion_axes import MotionAxis, on_plane_axes
 from simcli.model.joints.topology import depth_first
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import Array, JointKind, Model
@@ -63,7 +71,10 @@ def type_and_motion(model: Model, j: int) -> tuple[JointEntry, MotionAxis]:
     n_linear, n_angular = (int(n) for n in joints.dof_dim[j]) if entry.coordinates != "slots" else (0, 0)
     start = int(joints.qd_start[j])
     axes = model.dofs.axis[0, start : start + n_linear + n_angular]
-    return entry, MotionAxis(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]), float(joints.length[0, j, 1]))
+    first, last = joints.length[0, j].tolist()
+    if entry.kind in NONHOLONOMIC_KINDS:
+        return entry, on_plane_axes(joints.heading[0, j], joints.normal[0, j], first, last)
+    return entry, MotionAxis(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]), last)
 
 
 def bilateral_rows(model: Model, j: int) -> list[Row]:
@@ -140,7 +151,7 @@ def loop_rows(model: Model) -> list[tuple[str, Array]]:
     placed, joints = _Placed(model), model.joints
     J = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))
     found = []
-    has_rows = ~joints.is_tree & joints.enabled | (joints.kind == JointKind.DISTANCE) & joints.is_tree
+    has_rows = ~joints.is_tree & joints.enabled | np.isin(joints.kind, BESIDE_ROWS_KINDS) & joints.is_tree
     for j in np.flatnonzero(has_rows).tolist():
         rows = bilateral_rows(model, j)
         if not rows:

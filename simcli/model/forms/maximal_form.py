@@ -128,8 +128,11 @@ def with_joints(joints: Joints, added: list[JointInput]) -> Joints:
         name: beside([getattr(joints, name), *(np.asarray(getattr(p, name))[:, None] for p in added)])
         for name in ("X_p", "X_c", "init_angle", "length", "compliance")
     }
-    pitch = beside([joints.pitch, np.zeros((1, m))])
-    return replace(joints, name=joints.name + tuple(p.name for p in added), pitch=pitch, **columns)
+    columns |= {
+        name: beside([getattr(joints, name), np.zeros((1, m, *getattr(joints, name).shape[2:]))])
+        for name in ("pitch", "normal", "heading")
+    }
+    return replace(joints, name=joints.name + tuple(p.name for p in added), **columns)
 
 
 def _like(old: Array, values: list) -> Array:

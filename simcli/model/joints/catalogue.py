@@ -10,6 +10,12 @@ directions fixed in the anchor frames:
     DOT    d_A . d_B - c
     PITCH  d_A . (x_B - x_A) - p angle     angle = atan2(b_A . t_B, t_A . t_B), b_A = d_A x t_A, t at right angles to d
 
+A wheel and a blade, which a plane of A with the normal n bears, have three more; p is the lowest point of the wheel:
+
+    RIM    n . (p - x_A)                   p = x_B + R u - r n, u the direction in the wheel's plane that points down most
+    SLIP   rate d_A . (v_B - v_A) at p     of the points of both bodies that are at p; it has no residual
+    BLADE  the same at x_B, along n x heading
+
 PITCH is ALONG whose constant follows the turn about d; only the screw has it. It is no combination of the other four
 kinds, because they forget full turns: the angle is known from directions only up to 2 pi, so that its reader passes the
 angle that the joint had before and gets the branch nearest to it.
@@ -40,6 +46,7 @@ from simcli.model.joints.motion_axes import (
     glide,
     hinge,
     no_motion,
+    on_plane_axes,
     slide_along,
     slide_and_turn,
     twist_along,
@@ -57,6 +64,12 @@ class RowKind(IntEnum):
     ALONG = 2
     DOT = 3
     PITCH = 4
+    RIM = 13
+    SLIP = 14
+    BLADE = 15
+
+
+NONHOLONOMIC_ROWS = (RowKind.SLIP, RowKind.BLADE)  # they hold a velocity, and no coordinate
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,8 @@ class Row:
         on_b: [1], (..., 3), unit: d_B of DOT, t_B of PITCH (which is t_A too), child anchor frame.
         constant: c [m for lengths, 1 for DOT]; p [m/rad] for PITCH.
         swapped: True: A is the child and B the parent; all rows of a joint agree in this.
+        along: [1], (..., 3), unit: d_A of RIM and SLIP, whose on_a is the normal and on_b the wheel's axis.
+        tube: [m], r of RIM and SLIP, whose constant is R.
     """
 
     kind: RowKind
@@ -76,6 +91,8 @@ class Row:
     on_b: _Array | None = None
     constant: _Array | float = 0.0
     swapped: bool = False
+    along: _Array | None = None
+    tube: _Array | float = 0.0
 
 
 def same_point(motion: MotionAxis) -> list[Row]:
@@ -132,6 +149,25 @@ def after_orbit(motion: MotionAxis) -> list[Row]:
     return rotation_by_count(MotionAxis(motion.linear, motion.angular[..., 2:, :]))
 
 
+def on_plane(motion: MotionAxis) -> list[Row]:
+    """Row that keeps the lowest point of a wheel on a plane."""
+    return [Row(RowKind.RIM, motion.normal, motion.heading, motion.radius, along=motion.normal, tube=motion.tube)]
+
+
+def without_slip(motion: MotionAxis) -> list[Row]:
+    """Rows that keep the point of a wheel that touches a plane at rest in it."""
+    frame = rot.frame_along(motion.normal)
+    return [
+        Row(RowKind.SLIP, motion.normal, motion.heading, motion.radius, along=frame[..., i], tube=motion.tube)
+        for i in range(2)
+    ]
+
+
+def without_side_slip(motion: MotionAxis) -> list[Row]:
+    """Row that keeps a blade from moving sideways in a plane."""
+    return [Row(RowKind.BLADE, motion.normal, motion.heading, along=motion.normal)]
+
+
 def seen_from_child(rows: Callable[[MotionAxis], list[Row]], motion: MotionAxis) -> list[Row]:
     """Rows with parent and child in each other's place, each with its own axes."""
     found = []
@@ -165,7 +201,7 @@ class JointEntry:
         motion: makes the motion axes from axis [1] (3,), linear (nl, 3), angular (na, 3), pitch [m/rad].
         translation: makes the rows on the anchor points.
         rotation: makes the rows on the directions.
-        reads: which of `axis`, `axes`, `pitch` makes the motion axes.
+        reads: which of `axis`, `axes`, `pitch`, `normal` makes the motion axes.
     """
 
     kind: JointKind
@@ -200,7 +236,7 @@ class JointEntry:
         return motion.linear.shape[-2], motion.angular.shape[-2]
 
 
-_OF_MOTION = ("axis", "axes", "pitch")  # keys of a scene that the makers of motion axes read
+_OF_MOTION = ("axis", "axes", "pitch", "normal")  # keys of a scene that the makers of motion axes read
 
 
 def _read_by(name: str) -> tuple[str, ...]:
@@ -229,6 +265,8 @@ BASE_TYPES: dict[str, tuple] = {
     "cylindrical": (JointKind.CYLINDRICAL, slide_and_turn, on_lines, parallel),
     "planar": (JointKind.PLANAR, glide, on_lines, parallel),
     "screw": (JointKind.SCREW, twist_along, on_screw, parallel),
+    "rolling": (JointKind.ROLLING, on_plane_axes, on_plane, without_slip),
+    "knife_edge": (JointKind.KNIFE_EDGE, on_plane_axes, unbound, without_side_slip),
     "point_on_line": (JointKind.PRISMATIC_BALL, composed(1, 3), on_lines, unbound),
     "point_on_plane": (JointKind.PLANAR_BALL, composed(2, 3), on_lines, unbound),
 }
@@ -294,6 +332,8 @@ KINDS_ALONG_ROWS = kinds_with(*joint_types.ALONG_ROWS)
 ORBITS = kinds_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)  # the first two turns move the anchor
 SCREW_KINDS = kinds_of(joint_types.SCREWS)  # they advance as they turn
 DISTANCE_KINDS = kinds_of(joint_types.DISTANCES)
+NONHOLONOMIC_KINDS = kinds_of(joint_types.NONHOLONOMIC)
+BESIDE_ROWS_KINDS = kinds_of(joint_types.BESIDE_ROWS)  # in a tree they leave their child free
 ROWS_ONLY_KINDS = kinds_of(joint_types.ROWS_ONLY)
 
 

@@ -12,9 +12,9 @@ so that Newton's equation holds with reported coordinates; forces are reported a
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.joint_types import ONE_COORDINATE
+from simcli.joint_types import ONE_COORDINATE, ONLY
 from simcli.model.joints.anchors import pose_at_coordinate
-from simcli.model.joints.catalogue import CATALOGUE, ORBITS
+from simcli.model.joints.catalogue import BESIDE_ROWS_KINDS, CATALOGUE, ORBITS
 from simcli.model.joints.links import can_invert
 from simcli.model.joints.mechanism import ONE_POSE, BodyInput, JointInput
 from simcli.model.joints.motion_axes import MotionAxis
@@ -82,6 +82,8 @@ class JointReader:
                 given[group] = self._unit(axes, f"joints.{name}.axes.{group}")
         if "pitch" in entry.reads:
             given["pitch"] = TURN_PER_RADIAN * read(lambda s: s.joints[name].pitch or 0.0)
+        if "normal" in entry.reads:
+            given["normal"] = self._unit(read(lambda s: s.joints[name].normal, (3,)), f"joints.{name}.normal")
         if any(value is None for value in given.values()):
             return None
         if "axes" in entry.reads:
@@ -102,6 +104,9 @@ class JointReader:
                 self.worlds.fault("SC456", f"{path}.{group}", message, "give axes at right angles to each other")
 
     def _length(self, name: str, joint) -> Array:
+        if joint.type in ONLY["tube"]:  # beyond the radius a check has told
+            radii = self.worlds.numbers(lambda s: [s.joints[name].radius - s.joints[name].tube, s.joints[name].tube], (2,))
+            return np.maximum(radii, 0.0)
         if joint.type != "distance":
             return np.full((1, 2), np.nan)
         if joint.length is not None:
@@ -146,7 +151,7 @@ class JointReader:
             self.poses[step.outer] = self.authored[step.outer]
             self.anchors(part)
         unplaced = self.worlds.first.bodies[self.bodies[step.outer].name].pose is None
-        follows = joint.at is not None or (unplaced and part.kind != JointKind.DISTANCE)
+        follows = joint.at is not None or (unplaced and part.kind not in BESIDE_ROWS_KINDS)
         if part.entry.coordinates == "pose" and not follows:
             part.q = self.relative(part)
 
@@ -204,7 +209,7 @@ class JointReader:
         """Pose of the outer body with the joint at its measured zero."""
         name = self.bodies[step.outer].name
         authored = self.worlds.first.bodies[name].pose is not None
-        if part.entry.coordinates == "pose" and (authored or part.kind == JointKind.DISTANCE):
+        if part.entry.coordinates == "pose" and (authored or part.kind in BESIDE_ROWS_KINDS):
             self.poses[step.outer] = self.authored[step.outer]
             return
         across = rot.pose_compose(rot.pose_compose(part.X_p, self._at_start(part)), rot.pose_inverse(part.X_c))

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.joints.catalogue import JointEntry, Row, RowKind
+from simcli.model.joints.catalogue import NONHOLONOMIC_ROWS, JointEntry, Row, RowKind
 from simcli.model.joints.motion_axes import MotionAxis
+from simcli.model.joints.wheels import held_velocity
 
 _Array = np.ndarray
 
@@ -96,6 +97,14 @@ def _turn_directions(row: Row, X_a: _Array, X_b: _Array) -> tuple[_Array, _Array
     return t_a, b_a, rot.quat_rotate(X_b[3:], row.on_b)
 
 
+def _wheel_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
+    """Gradient along what a row of a wheel or a blade holds, at the points of both bodies where it touches."""
+    normal, heading, along = (rot.quat_rotate(X[3:], v) for X, v in ((X_a, row.on_a), (X_b, row.on_b), (X_a, row.along)))
+    along, lever, _ = held_velocity(row.kind, normal, heading, along, row.constant, row.tube)
+    place = X_b[:3] + lever
+    return np.concatenate((-along, -rot.cross(place - com_a, along), along, rot.cross(place - com_b, along)))
+
+
 def row_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
     """Rate of a row's residual per twist of the two bodies.
 
@@ -115,6 +124,8 @@ def row_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Arra
         return _point_gradient(row.on_a, X_a, X_b, com_a, com_b)
     if row.kind == RowKind.APART:
         return _point_gradient((X_b[:3] - X_a[:3]) / row.constant, X_a, X_b, com_a, com_b)
+    if row.kind in (RowKind.RIM, *NONHOLONOMIC_ROWS):
+        return _wheel_gradient(row, X_a, X_b, com_a, com_b)
     d_a = rot.quat_rotate(X_a[3:], row.on_a)
     if row.kind == RowKind.ALONG:
         return _along_gradient(d_a, X_a, X_b, com_a, com_b)

@@ -4,13 +4,15 @@ Axes are directions in the parent anchor frame, linear ones first.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from simcli import rotations as rot
 
 _Array = np.ndarray
+_NO_DIRECTION = np.zeros((1, 3))
+_NO_DIRECTION.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,20 @@ class MotionAxis:
         linear: [1], (..., nl, 3), unit.
         angular: [1], (..., na, 3), unit; scalar angular dofs turn in the listed order, each carried by those before.
         pitch: [m/rad], (...), advance along the first angular axis.
-        radius: [m], (...), of orbital joints, whose first two angular axes move the child's anchor instead of turning it.
+        radius: [m], (...), of orbital joints, whose first two angular axes move the child's anchor instead of turning it;
+            of a wheel that of its rim's centre line.
+        tube: [m], (...), radius of the rim's section.
+        normal: [1], (..., 3), unit, of the plane of a wheel or a blade.
+        heading: [1], (..., 3), unit, axis of the wheel, or direction of the blade, in the child anchor frame.
     """
 
     linear: _Array
     angular: _Array
     pitch: _Array | float = 0.0
     radius: _Array | float = 0.0
+    tube: _Array | float = 0.0
+    normal: _Array = field(default_factory=lambda: _NO_DIRECTION)
+    heading: _Array = field(default_factory=lambda: _NO_DIRECTION)
 
 
 def dual_basis(slides: _Array, screw: _Array) -> _Array:
@@ -94,6 +103,13 @@ def all_turns(**_: _Array) -> MotionAxis:
 def everything(**_: _Array) -> MotionAxis:
     """Motion without restriction."""
     return MotionAxis(np.eye(3), np.eye(3))
+
+
+def on_plane_axes(
+    axis: _Array, normal: _Array, radius: _Array | float = 0.0, tube: _Array | float = 0.0, **_: _Array
+) -> MotionAxis:
+    """Motion of a wheel or a blade on a plane, of which constraint equations take some."""
+    return MotionAxis(np.eye(3), np.eye(3), radius=radius, tube=tube, normal=normal, heading=axis)
 
 
 def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..., MotionAxis]:

@@ -27,7 +27,9 @@ class Joints(Table, axis="J", entry="joint", is_original=True):
         pitch: of screws, else 0.
         length: minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
             bound has its stiffness and damping in dofs.limit_stiffness and dofs.limit_damping at the joint's first dof.
-            Of orbital joints both are the radius.
+            Of orbital joints both are the radius; of rolling ones the radii of the rim's centre line and section.
+        normal: of the plane of a rolling joint or a blade, parent anchor frame; else 0.
+        heading: axis of the wheel, or direction of the blade, child anchor frame; else 0.
         compliance: of the joint's rows, 0 is rigid.
     """
 
@@ -48,6 +50,8 @@ class Joints(Table, axis="J", entry="joint", is_original=True):
     pitch: Array = per("W|1 J", "m/rad")
     length: Array = per("W|1 J bound", "m")
     compliance: Array = per("W|1 J", "m/N, rad/(N m)", changes=Changes.NUMBERS, is_later=True)
+    normal: Array = per("W|1 J xyz", is_later=True)
+    heading: Array = per("W|1 J xyz", is_later=True)
 
 
 @dataclass(frozen=True)

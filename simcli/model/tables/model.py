@@ -24,7 +24,7 @@ WORLD = -1  # body index of the world
 
 
 class JointKind(IntEnum):
-    """Joint types. The first eight have Newton's numbers; the last seven are joints of Rible's that no tree can hold."""
+    """Joint types. The first eight have Newton's numbers; no tree can hold those from 12 to 18."""
 
     PRISMATIC = 0
     REVOLUTE = 1
@@ -45,6 +45,8 @@ class JointKind(IntEnum):
     PLANAR_BALL = 16
     PRISMATIC_BALL = 17
     UNIVERSAL_PRISMATIC = 18
+    ROLLING = 19
+    KNIFE_EDGE = 20
 
 
 class LinkKind(IntEnum):

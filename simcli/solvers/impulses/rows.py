@@ -30,7 +30,7 @@ from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
 from simcli.solvers.impulses.mass import mirrored, row_velocity, state_mass
 from simcli.solvers.rows.active_set import state_laws
-from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
+from simcli.solvers.rows.equations import is_slip, push_rows, set_drags, set_hard_row, set_springs
 from simcli.solvers.rows.motions import end_speed_of_lock, speed_of_lock
 
 
@@ -287,7 +287,7 @@ def state_residual(c: ti.template(), w: ti.i32):
     for n in range(m.n_plain):
         if m.kind.at(n) == HARD:
             r = m.item.at(n)
-            if is_soft(y, r) == 0:
+            if is_soft(y, r) + is_slip(y, r) == 0:  # a velocity is met along the directions that the step has
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
     _contact_rhs_again(c, w, h)
 

@@ -95,9 +95,24 @@ def find_violations(c: ti.template(), w: ti.i32, k: ti.i32):
             violation = y.rows.residual.load(w, r)
             if k == 1:
                 violation = y.rows.rate.load(w, r)
+            violation = _of_slip(c, w, r, violation)
             violation = select(zero + y.compliance.load(w, r) > 0.0, zero, violation)
         y.load.store(w, y.n_dofs + r, violation)
     _find_violations_of_laws(c, w, k)
+
+
+def _of_slip(c, w, r, violation):
+    """What a row lacks, of a velocity that no coordinate tells its way in a step of one evaluation (inside kernels)."""
+    wheels = c.bound.system.rows.wheels
+    return _way_of_slip(c, w, r, violation) if wheels.has_slips and c.stages == 1 else violation
+
+
+@ti.func
+def _way_of_slip(c: ti.template(), w: ti.i32, r: ti.i32, violation: ti.template()):
+    found = violation
+    if c.bound.system.rows.wheels.is_slip.at(r) != 0:
+        found = c.bound.system.rows.rate.load(w, r) * c.constants.load(w, H)
+    return found
 
 
 @needs.corrected_laws

@@ -65,6 +65,7 @@ def set_hard_row(
     """Equation of a hard or compliant row; rows of laws are set after it.
 
         at the end:   J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
+                      J qdd = -rate / g - bias h / g           of a velocity that no coordinate tells
         else:         J qdd = -bias
         compliant:    J qdd + e lambda = -(phi + b rate) / b^2,  e = compliance / b^2
                       second node of implicit: + 2 J k1_q / b + 2 J k1, as of a spring, `push_of_spring`
@@ -84,6 +85,8 @@ def set_hard_row(
     soft = y.softness.load(w, 0) * y.scale.load(w, r)
     if meets_end(c, w) * (1 - instant) != 0:
         load = -(residual / h + rate) / g - bias * (0.5 * h / g)
+        if is_slip(y, r) != 0:  # whose rate vanishes where the step ends
+            load = -rate / g - bias * (h / g)
     span = b * b + zero
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)
@@ -96,6 +99,11 @@ def set_hard_row(
     y.soft.store(w, r, select(idle, zero + 1.0, soft))
     y.load.store(w, i, load)
     y.centre.store(w, r, zero)
+
+
+def is_slip(y, r):
+    """1 for a row that holds a velocity and no coordinate, else 0 (inside kernels)."""
+    return y.rows.wheels.is_slip.at(r) if y.rows.wheels.has_slips else 0
 
 
 @ti.func

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from simcli.joint_types import (
     AXIS,
+    BESIDE_ROWS,
     COORDINATES_OF,
     DISTANCES,
     GEARED,
@@ -12,6 +13,7 @@ from simcli.joint_types import (
     NEVER_TREE,
     NO_DOFS,
     NO_LIMITS,
+    NONHOLONOMIC,
     ONLY,
     ORBITAL,
     RIBLE,
@@ -26,6 +28,7 @@ from simcli.joint_types import (
 __all__ = [
     "ACTING",
     "AXIS",
+    "BESIDE_ROWS",
     "DISTANCES",
     "DOF_UNITS",
     "FRAMES_ONLY",
@@ -33,6 +36,7 @@ __all__ = [
     "IN_PLANE",
     "NEEDED_KEYS",
     "NEVER_TREE",
+    "NONHOLONOMIC",
     "NO_DOFS",
     "NO_LIMITS",
     "ONLY",
@@ -50,7 +54,7 @@ __all__ = [
 ]
 
 ACTING = ("drive", "friction", "damping", "armature", "velocity_limit", "motion")
-FRAMES_ONLY = ONLY["length"] | ORBITAL  # two anchors that need not meet
+FRAMES_ONLY = ONLY["length"] | ORBITAL | NONHOLONOMIC  # two anchors that need not meet
 
 
 def kinds(type_name: str, n_linear: int = 0, n_angular: int = 0) -> str:

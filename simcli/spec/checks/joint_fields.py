@@ -38,8 +38,9 @@ _OWN = frozenset(dofs.TYPES) - frozenset(dofs.RIBLE)
 MOVING = _OWN & joint_types.types_with(*joint_types.IN_A_TREE) - dofs.NO_DOFS
 _EFFORT = _OWN & joint_types.types_with(*joint_types.WITH_EFFORT) - dofs.NO_DOFS
 _TURNING = _OWN & joint_types.types_with(*joint_types.ALONG_ROWS) - dofs.NO_DOFS  # scalars, and turns of a ball
-# Types with constraint equations outside the tree.
+# Types with constraint equations outside the tree, and those whose equations can yield: a velocity has no stiffness.
 _ROWS = _OWN - joint_types.types_with(Coordinates.SLOTS) - joint_types.UNBOUND
+_YIELDING = _ROWS - dofs.NONHOLONOMIC
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ JOINTS: dict[str, JointFields] = {
             "armature": _TURNING,
             "velocity_limit": _TURNING,
             "effort_limit": _TURNING,
-            "compliance": _ROWS,
+            "compliance": _YIELDING,
             "mimic": SCALAR,
             "motion": _TURNING,
             "enabled": _ROWS,
@@ -102,12 +103,14 @@ def _with_rible(types: frozenset[str]) -> frozenset[str]:
 _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
 _ALL = JOINTS["generalized"].types | frozenset(dofs.RIBLE)
-JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
+# Steps in natural coordinates and of affine bodies meet positions alone.
+_BY_POSITION = _ALL - dofs.NONHOLONOMIC
+JOINTS |= {name: JointFields(types, _OUTSIDE, _OUTSIDE) for name, types in (("maximal", _ALL), ("natural", _BY_POSITION))}
 # Affine bodies measure coordinates along axes that stand still in both bodies, and hold polynomials of second degree.
 AFFINE_COORDINATES = _with_rible(joint_types.COAXIAL & SCALAR - dofs.SCREWS)
 _AFFINE = dict.fromkeys(SUPPORTED_FIELDS, AFFINE_COORDINATES)
 _AFFINE |= {field: _OUTSIDE[field] - dofs.SCREWS for field in ("compliance", "enabled")}
-JOINTS["affine"] = JointFields(_ALL - dofs.SCREWS - joint_types.types_with(Coordinates.SLOTS), _AFFINE, _AFFINE)
+JOINTS["affine"] = JointFields(_BY_POSITION - dofs.SCREWS - joint_types.types_with(Coordinates.SLOTS), _AFFINE, _AFFINE)
 
 
 @dataclass(frozen=True)

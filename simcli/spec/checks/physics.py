@@ -148,6 +148,8 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
         check.fault("SC409", f"a `{joint.type}` joint takes no `limit`", f"{path}.limit", hint, on_key=True)
     if joint.type in dofs.AXIS and joint.axis is not None and norm(joint.axis) < SMALLEST_AXIS:
         check.fault("SC456", f"the axis of joint `{name}` is zero", f"{path}.axis", "give it a direction, as [0, 0, 1]")
+    if joint.type in dofs.NONHOLONOMIC and norm(joint.normal) < SMALLEST_AXIS:
+        check.fault("SC456", f"the normal of joint `{name}` is zero", f"{path}.normal", "give it a direction, as [0, 0, 1]")
     _axes(check, name, joint)
     _limits(check, name, joint)
     check_limits(check, name, joint)
@@ -208,6 +210,8 @@ def _needs(check: Checker, name: str, joint: JointSpec) -> None:
         message, hint = _distance(joint)
     elif not message and joint.type in dofs.ONLY["stretch"]:
         message, hint = _stiffness_or_material(joint)
+    elif not message and joint.type in dofs.ONLY["tube"] and joint.tube > joint.radius:
+        message, hint = f"has a tube of {joint.tube:g} m, larger than its radius", "a tube as large as the radius is a ball"
     if message:
         check.fault("SC416", f"{joint.type} joint `{name}` {message}", f"joints.{name}", hint, on_key=True)
 

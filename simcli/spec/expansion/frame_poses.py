@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from simcli.joint_types import BESIDE_ROWS
 from simcli.spec.base.fault_list import did_you_mean
 from simcli.spec.expansion.placing import UNMOVED_POSE, compose_poses, pose_array
 from simcli.spec.lookup.structure import WORLD_NAME, tree
@@ -180,7 +181,7 @@ def _following(spec: SceneSpec) -> Iterable[str]:
         joint = spec.joints[name]
         outer = joint.parent if joint.child in reached else joint.child
         reached.add(outer)
-        if joint.uses_frames and joint.type != "distance":
+        if joint.uses_frames and joint.type not in BESIDE_ROWS:
             yield outer
     yield from (spec.joints[name].child for name in found.loop_joints if spec.joints[name].uses_frames)
 

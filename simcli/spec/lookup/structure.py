@@ -56,7 +56,7 @@ class _Walk:
             self.at.setdefault(joint.child, []).append(name)
 
     def spread(self, start: Iterable[str], distance: bool) -> list[str]:
-        """Reach everything from the start; distance joints only when asked.
+        """Reach everything from the start; joints that leave a body free, as distance joints, only when asked.
 
         Returns:
             the start and what was reached from it.
@@ -65,7 +65,7 @@ class _Walk:
         for body in queue:
             for name in self.at.get(body, []):
                 joint = self.spec.joints[name]
-                if joint.type == "distance" and (not distance or body == joint.child):
+                if joint.type in dofs.BESIDE_ROWS and (not distance or body == joint.child):
                     continue  # from its child it is no tree joint: its parent then is free, which means the same
                 other = joint.child if joint.parent == body else joint.parent
                 if other in self.reached or (other != WORLD_NAME and other not in self.spec.bodies):
@@ -73,7 +73,7 @@ class _Walk:
                 self.reached[other] = None
                 self.taken.append(name)
                 # Beyond a distance joint the others come first again.
-                queue += self.spread([other], distance=False) if joint.type == "distance" else [other]
+                queue += self.spread([other], distance=False) if joint.type in dofs.BESIDE_ROWS else [other]
         return queue
 
     def flood(self, start: str) -> None:

@@ -179,7 +179,8 @@ class JointSpec(SpecModel):
     axis: Direction | None = doc(
         None,
         "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
-        "of a cable its tangent [0, 0, 1], in a planar scene the normal",
+        "of a cable its tangent [0, 0, 1], in a planar scene the normal; rolling: the wheel's, in the child anchor frame; "
+        "knife_edge: the heading of the blade, likewise",
         "",
         [0, 1, 0],
     )
@@ -224,7 +225,18 @@ class JointSpec(SpecModel):
     )
     youngs: quantity("Pa", gt=0) | None = doc(None, "cable: Young's modulus", "Pa", 1e9)
     poisson: quantity("", gt=-1, le=0.5) | None = doc(None, "cable: Poisson's ratio", "", 0.3)
-    radius: PositiveLength | None = doc(None, "cable: radius of the section", "m", 0.002)
+    radius: PositiveLength | None = doc(
+        None, "cable: radius of the section; rolling: largest distance of the rim from the wheel's axis", "m", 0.002
+    )
+    tube: quantity("m", ge=0) = doc(
+        0.0, "rolling: radius of the rim's section, at most `radius`; 0: a sharp rim; `radius`: a ball", "m", 0.01
+    )
+    normal: Direction = doc(
+        (0.0, 0.0, 1.0),
+        "rolling, knife_edge: normal of the plane, which goes through the parent's anchor, in the parent anchor frame",
+        "",
+        [0, 0, 1],
+    )
 
     @property
     def dof_kinds(self) -> str:

@@ -53,7 +53,8 @@ class DrawingTables:
         if start:
             back = pose_at_coordinate(n_linear > 0, axes[:1], self["joint_pitch"][j], np.array([-start]))
             anchor, bounds = rot.pose_compose(anchor, back[0]), tuple(one - start for one in bounds)
-        return JointRow(name, kind, parent, child, self["joint_X_p"][j], anchor, axes[:n_linear], axes[n_linear:], *bounds)
+        anchors, wheel = (self["joint_X_p"][j], anchor), (self["joint_length"][j], self["joint_heading"][j])
+        return JointRow(name, kind, parent, child, *anchors, axes[:n_linear], axes[n_linear:], *bounds, *wheel)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class JointRow:
         X_p, X_c: [m, 1], (7,), anchors in parent and child as the scene writes them.
         linear, angular: [1], (n, 3), axes, parent anchor frame.
         lower, upper: limits of its dofs, of what lies between the anchors without `init_angle`, and what follows them.
+        length, heading: radii and axis of a wheel, as the table of joints has them.
     """
 
     name: str
@@ -77,6 +79,8 @@ class JointRow:
     angular: _Array
     lower: _Array
     upper: _Array
+    length: _Array
+    heading: _Array
 
 
 def tables_of(model: Model, world: int = 0) -> DrawingTables:

@@ -37,6 +37,8 @@ def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool)
         shown: whether they are drawn at first.
     """
     r = RADIUS * unit
+    if joint.kind == JointKind.ROLLING:
+        yield _rim(joint, unit, shown)
     if joint.kind in _NONE or not len(joint.linear) + len(joint.angular):
         return
 
@@ -84,6 +86,16 @@ def joint_items(joint: JointRow, unit: float, colour: items.Colour, shown: bool)
         yield replace(line, layer="axis", shown=False)
     if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
         yield _foot(on, joint, joint.angular[0], r)
+
+
+def _rim(joint: JointRow, unit: float, shown: bool) -> Item:
+    """The disc of a wheel that rolls, as thick as its tube."""
+    radius, tube = joint.length.tolist()
+    size = (radius + tube, max(2.0 * tube, 0.3 * RADIUS * unit)) if radius else (tube,)
+    pose = rot.pose_compose(joint.X_c, np.array((0.0, 0.0, 0.0, *along(joint.heading))))
+    place, turn = tuple(pose[:3].tolist()), tuple(pose[3:].tolist())
+    kind = "cylinder" if radius else "sphere"
+    return Item(joint.name, joint.child, kind, size, place, turn, items.METAL, layer="joint", shown=shown)
 
 
 def _rail(on, joint: JointRow, k: int, axis: _Array, unit: float, r: float) -> Iterator[Item]:
