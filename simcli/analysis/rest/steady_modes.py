@@ -185,6 +185,8 @@ def steady_study(model: Model, device: Device, time: float = 0.0) -> SteadyStudy
     posture = replace(posture, U=np.eye(len(dof)))
     notes = [] if not statics.model.signals.name else [f"signals keep the values that they have at t = {time:g} s"]
     way = np.abs((motion.v - given.v) / (statics.unit * motion.fast)).max(initial=0.0)
+    if way > STEADY:
+        notes.append(f"the state is led to the steady motion near it: rates change by up to {way:.2g} of the fastest")
     return SteadyStudy(model, statics, device, Equilibrium(posture, 0, 0.0, 0.0), notes, motion=motion, way=float(way))
 
 
