@@ -28,6 +28,9 @@ LAG = {"time_constant": 0.03}  # [s]
 NARROW = {"lower": -0.004, "upper": 0.004}
 UP, DOWN = ({"drive": {"mode": "effort", "target": sign * 20.0}} for sign in (1, -1))  # runs into a bound within 60 ms
 UNTWISTED = {"nc_floating", "nc_floating_revolute", "nc_floating_universal"}  # rotation is held, and weight turns no body
+PLACES = {"distance": [0.0, 0.6, -0.8], "rolling": [0.0, 0.0, 0.2]}  # on their constraint equations
+# Along these: a sphere, or the length would change; rolling, of the centre of mass of `Scene.joint`; the heading.
+RATES = {"distance": [1, 0, 0, 0, 0, 0], "rolling": [0.4, 0, -0.1, 0, 1, 0], "knife_edge": [1, 0, 0, 0, 0, 0]}
 HOLDING = ("compliance", "strength_ratio", "enabled")  # fields that say how a joint holds
 AXIS = {name: [0.2, 1, 0.3] for name in dofs.AXIS}
 NEEDS = {
@@ -175,7 +178,11 @@ class Scene:
                 keys = {**keys, "limit": {k: 1 + v if k in ("lower", "upper") else v for k, v in keys["limit"].items()}}
         if outside:
             joint["loop"] = True
-        elif n and not {"motion", "driving", "enabled"} & set(keys) and kind not in (*dofs.NEVER_TREE, "free", "distance"):
+        elif (
+            n
+            and not {"motion", "driving", "enabled"} & set(keys)
+            and kind not in (*dofs.NEVER_TREE, "free", *dofs.BESIDE_ROWS)
+        ):
             joint["qd"] = [START] * n
         keys = dict(keys)
         if "q" in keys or "qd" in keys:
@@ -186,10 +193,10 @@ class Scene:
         """Coordinates and rates at the start, of as many numbers as the joint has."""
         n_q = dofs.n_q(kind, n)
         if "q" in keys and n_q > n:
-            place = [0.0, 0.6, -0.8] if kind == "distance" else [0.0] * (n_q - 4)
+            place = PLACES.get(kind, [0.0] * (n_q - 4))
             return {"q": [*place, 0.0, 0.6, 0.0, 0.8]}
-        if "qd" in keys and kind == "distance":
-            return {"qd": [keys["qd"], 0.0, 0.0, 0.0, 0.0, 0.0]}  # along its sphere, or the length would change
+        if "qd" in keys and kind in RATES:
+            return {"qd": [keys["qd"] * one for one in RATES[kind]]}
         return {key: [value] * max(n_q if key == "q" else n, 1) for key, value in keys.items()}  # none would say nothing
 
     def text(self, solver):

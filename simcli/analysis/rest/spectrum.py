@@ -194,12 +194,12 @@ def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Arra
     for value, vector in zip(values, vectors.T, strict=True):
         if value.imag >= 0.0:
             modes.append(
-                Mode(kind_of(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n])
+                Mode(kind_of_mode(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n])
             )
     return modes
 
 
-def kind_of(value: complex) -> ModeKind:
+def kind_of_mode(value: complex) -> ModeKind:
     """What a small motion with an eigenvalue [1/s] does."""
     if value == 0:
         return ModeKind.ZERO

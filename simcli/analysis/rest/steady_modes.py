@@ -8,7 +8,7 @@ import numpy as np
 from simcli.analysis.rest.equilibrium import Equilibrium
 from simcli.analysis.rest.modes import Study, charted
 from simcli.analysis.rest.postures import Slope
-from simcli.analysis.rest.spectrum import REAL, UNDAMPED, Mode, ModeKind, kind_of
+from simcli.analysis.rest.spectrum import REAL, UNDAMPED, Mode, ModeKind, kind_of_mode
 from simcli.analysis.rest.statics import Statics
 from simcli.analysis.rest.steady import SteadyMotion
 from simcli.errors import Fault, SceneError
@@ -17,7 +17,7 @@ from simcli.model.tables.model import Array, Model
 
 NEAR = 2e-2  # of the accelerations that a motion can have: a state that far from a steady motion is led to it
 STEADY = 1e-9  # likewise, of a motion that is steady
-SAME = 1e-7  # likewise, of accelerations that are the same all along the motion
+SAME_ALONG = 1e-7  # likewise, of accelerations that are the same all along the motion
 _STEPS = 12  # of the search
 _NOTHING = 1e-8  # of the largest singular value of A: what it takes to less is nothing
 _INVARIANT = 1e-7  # likewise, of directions that it takes among themselves
@@ -112,7 +112,7 @@ def modes_of_motion(motion: SteadyMotion) -> list[Mode]:
         if value.imag >= 0.0:
             whole = _lifted(A, value, rest @ vector, gone)
             partner = value.conjugate() if value.imag else None
-            modes.append(Mode(kind_of(value), value, partner, _shape(motion, whole)))
+            modes.append(Mode(kind_of_mode(value), value, partner, _shape(motion, whole)))
     return sorted(modes, key=lambda mode: mode.omega)
 
 
@@ -175,7 +175,7 @@ def steady_study(model: Model, device: Device, time: float = 0.0) -> SteadyStudy
     q, v = np.nan_to_num(statics.model.joint_q[0]), np.nan_to_num(statics.model.joint_qd[0])[dof]
     given = SteadyMotion(statics, q, v, time)
     motion = _settled(given)
-    if (change := motion.changes_along()) > SAME:
+    if (change := motion.changes_along()) > SAME_ALONG:
         message = (
             f"the linear equations of the motion change along it, by {change:.2g} of its accelerations: a body that turns "
             "is not the same all round its axis, or forces depend on where the mechanism is"

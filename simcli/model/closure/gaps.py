@@ -26,7 +26,7 @@ from simcli.model.constraints.constraint_tables import (
     start_angles,
 )
 from simcli.model.joints.gears import polynomial_at
-from simcli.model.joints.wheels import held_velocity
+from simcli.model.joints.joint_rows import held_velocity
 from simcli.model.signals.inputs import balls_by_position, prescribed
 from simcli.model.tables.model import Array, Model
 

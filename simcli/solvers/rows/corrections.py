@@ -103,16 +103,11 @@ def find_violations(c: ti.template(), w: ti.i32, k: ti.i32):
 
 def _of_slip(c, w, r, violation):
     """What a row lacks, of a velocity that no coordinate tells its way in a step of one evaluation (inside kernels)."""
-    wheels = c.bound.system.rows.wheels
-    return _way_of_slip(c, w, r, violation) if wheels.has_slips and c.stages == 1 else violation
-
-
-@ti.func
-def _way_of_slip(c: ti.template(), w: ti.i32, r: ti.i32, violation: ti.template()):
-    found = violation
-    if c.bound.system.rows.wheels.is_slip.at(r) != 0:
-        found = c.bound.system.rows.rate.load(w, r) * c.constants.load(w, H)
-    return found
+    y = c.bound.system
+    if not (y.rows.wheels.has_slips and c.stages == 1):
+        return violation
+    is_slip = (c.tables.arena.zero() + y.rows.wheels.is_slip.at(r)) != 0.0
+    return select(is_slip, y.rows.rate.load(w, r) * c.constants.load(w, H), violation)
 
 
 @needs.corrected_laws
