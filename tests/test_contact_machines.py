@@ -421,3 +421,159 @@ def test_a_frame_falls_onto_the_ground(tmp_path, solver, precision):
         heights = {"sill": SIDE / 2, "roof": SIDE / 2 + LENGTH}
         for name, height in heights.items():
             assert abs(run.body(name).position[-1, 0, 2] - height) < ENDS[precision]
+
+
+BELT, GRIP = 1.5, 0.3  # [m/s], [1]
+YAW = 0.6  # [rad] of the frame of the belt
+RIDES = ["generalized", *(pytest.param(one, marks=pytest.mark.full) for one in ("maximal", "natural"))]
+RIDE = 2e-3  # [s]
+RIDDEN = 1e-6  # [m/s], what a step may lack
+ON_BELT = 1e-5  # [J] of 10 J: what steps lack, over all of them
+
+
+def riders():
+    """A box and a ball on a belt that runs askew, a tank on the floor, and a box on a belt that a body carries.
+
+    Worlds differ in the speed of the belt, so that blocks of lanes have several.
+    """
+    box = {"type": "box", "size": [0.2, 0.2, 0.2], "material": "m"}
+    turned = {"rpy": [0, 0, YAW]}
+    return {
+        "simcli": 1,
+        "params": {"u": BELT},
+        "materials": {"m": {"friction": GRIP}},
+        "world": {
+            "shapes": {
+                "belt": {
+                    "type": "plane",
+                    "pose": turned,
+                    "material": "m",
+                    "surface_velocity": ["${u}", 0, 7],
+                    "layers": ["belts"],
+                    "touches": ["riders"],
+                },
+                "floor": {"type": "plane", "material": "m", "layers": ["floors"], "touches": ["tanks"]},
+            }
+        },
+        "bodies": {
+            "parcel": {
+                "mass": 2,
+                "pose": {"xyz": [0, 0, 0.1]},
+                "shapes": {"s": {**box, "layers": ["riders"], "touches": []}},
+            },
+            "ball": {
+                "mass": 1,
+                "pose": {"xyz": [0, 3, RADIUS]},
+                "inertia": {"diag": [0.4 * RADIUS**2] * 3},
+                "shapes": {"s": {"type": "sphere", "radius": RADIUS, "material": "m", "layers": ["riders"], "touches": []}},
+            },
+            "tank": {
+                "mass": 3,
+                "pose": {"xyz": [0, 6, 0.1], **turned},
+                "shapes": {"s": {**box, "surface_velocity": ["${-u}", 0, 0], "layers": ["tanks"], "touches": []}},
+            },
+        },
+        "output": {"channels": ["state", "energy", "contacts"]},
+    }
+
+
+@pytest.fixture(scope="module", params=RIDES)
+def ridden(request, tmp_path_factory):
+    solver, h = request.param, RIDE
+    speeds = [BELT, 0.0, -BELT, 0.7, 1.0]
+    worlds = {"worlds": len(speeds), "vary": {"params.u": {"list": speeds}}}
+    content = {**scene(solver, h, 0.8, riders(), contact={"tolerance": 1e-10}), "batch": worlds}
+    code, found = run(tmp_path_factory.mktemp("belt"), solver, content)
+    assert code == 0
+    return h, found, np.array(speeds)
+
+
+def along_belt(values):
+    return values[..., 0] * np.cos(YAW) + values[..., 1] * np.sin(YAW)
+
+
+def test_what_lies_on_a_belt_comes_to_its_speed(ridden):
+    """v = mu g t up to the speed of the belt; a ball that did not turn rolls with 2/7 of it; a tank drives itself."""
+    h, found, speeds = ridden
+    t = found.time[:][:, None]
+    gained = GRIP * GRAVITY * t
+    wanted = {
+        "parcel": np.sign(speeds) * np.minimum(gained, np.abs(speeds)),
+        "ball": np.sign(speeds) * np.minimum(gained, np.abs(2 / 7 * speeds)),
+        "tank": np.sign(speeds) * np.minimum(gained, np.abs(speeds)),
+    }
+    for name, speed in wanted.items():
+        seen = found.body(name).velocity[:]
+        assert np.abs(along_belt(seen) - speed).max() < RIDDEN + (name == "ball") * GRAVITY * GRIP * h, name
+        assert np.abs(np.cross(seen, [np.cos(YAW), np.sin(YAW), 0])).max() < RIDDEN, name
+    spin = found.body("ball").angular_velocity[-1] @ [np.sin(YAW), -np.cos(YAW), 0]
+    assert spin == pytest.approx(5 / 7 * speeds / RADIUS, abs=1e-4)
+
+
+def test_work_of_belts_is_input(ridden):
+    """F u t of each contact that slides: m u^2 of what comes to the speed u, 2/7 of that for the ball."""
+    _, found, speeds = ridden
+    put_in = (2 + 3 + 2 / 7) * speeds**2
+    assert found.energy.input[-1] == pytest.approx(put_in, abs=1e-4)
+    assert np.abs(found.energy.drift[:]).max() < ON_BELT
+
+
+def carriers(moves):
+    """A parcel on a belt, and one on a slab that moves as the surface of the belt does."""
+    slab = {"type": "box", "size": [8, 1, 0.1], "pose": {"xyz": [0, 0, -0.05]}, "material": "m"}
+    parcel = {"type": "box", "size": [0.2, 0.2, 0.2], "material": "m"}
+    return {
+        "simcli": 1,
+        "materials": {"m": {"friction": 0.2}},
+        "signals": {"pace": {"sine": {"amplitude": 1.5, "frequency": 0.8}}, "up": {"constant": 0.0}},
+        "world": {"shapes": {"belt": {**slab, "surface_velocity": moves}}},
+        "bodies": {
+            "slab": {"pose": {"xyz": [0, 4, 0]}, "kinematic": True, "motion": {"linear": moves}, "shapes": {"s": slab}},
+            "on_belt": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "shapes": {"s": parcel}},
+            "on_slab": {"mass": 2, "pose": {"xyz": [0, 4, 0.1]}, "shapes": {"s": parcel}},
+        },
+        "output": {"channels": ["state", "energy"]},
+    }
+
+
+@pytest.mark.parametrize("solver", [pytest.param("generalized", marks=pytest.mark.full), "maximal"])
+def test_a_belt_carries_as_a_body_that_moves_like_its_surface(tmp_path, solver):
+    """Sticking and sliding by turns: mu g is less than what the signal asks for at times."""
+    content = scene(solver, RIDE, 1.0, carriers(["$pace", 0, 0]), contact={"tolerance": 1e-10})
+    code, found = run(tmp_path, "carried", content)
+    assert code == 0
+    one, other = (found.body(name).velocity[:][:, 0, 0] for name in ("on_belt", "on_slab"))
+    pace = 1.5 * np.sin(2 * np.pi * 0.8 * found.time[:])
+    assert (
+        np.abs(one - other).max() < 1.5 * 2 * np.pi * 0.8 * RIDE
+    )  # the time of a step: one has the start, one the end of it
+    assert (np.abs(one - pace) > 0.1).any()
+    assert (np.abs(one - pace)[100:] < 2e-2).any()
+    assert np.abs(found.energy.drift[:]).max() < ON_BELT
+
+
+def page_scenes(name):
+    text = (Path(simcli.__file__).parent / "docs" / f"{name}.md").read_text()
+    return [part.split("```")[0] for part in text.split("```yaml\n")[1:] if part.startswith("simcli: 1\n")]
+
+
+@pytest.mark.parametrize("solver", ["", *(pytest.param(one, marks=pytest.mark.full) for one in ("generalized", "natural"))])
+def test_belts_of_the_page_do_what_it_says(tmp_path, solver):
+    (text,) = (one for one in page_scenes("contact") if "surface_velocity" in one)
+    (tmp_path / "belt.yaml").write_text(text)
+    ended = command("run", tmp_path / "belt.yaml", "-q", *((f"--set=solver.type={solver}",) if solver else ()))
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_what_no_belt_can_do_is_refused_by_name(tmp_path):
+    (text,) = (one for one in page_scenes("contact") if "surface_velocity" in one)
+    (tmp_path / "belt.yaml").write_text(text.split("expect:")[0])
+    ended = command("check", tmp_path / "belt.yaml", "--set", "solver.type=affine")
+    assert ended.returncode == 1
+    assert "does not support a surface that moves along itself" in ended.stderr
+    assert "does not support friction that a signal drives" in ended.stderr
+    ended = command("equilibrium", tmp_path / "belt.yaml")
+    assert "the surface of `belt` moves" in ended.stderr
+    held = text.split("expect:")[0].replace(", surface_velocity: [1, 0, 0]", "")
+    (tmp_path / "held.yaml").write_text(held)
+    assert "a signal drives friction of contacts" in command("equilibrium", tmp_path / "held.yaml").stderr

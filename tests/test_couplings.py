@@ -499,3 +499,50 @@ def test_pulleys_differ_between_worlds_and_after_events(device):
     lengths = np.array([4.8, 2.5 + np.hypot(1, 0.5) + 1.8])
     np.testing.assert_allclose(start, 500.0 * (lengths - (4.8 - TENSION / 1000)) ** 2, rtol=1e-12)
     assert scene(ATWOOD + "events: [{at: 0.1, set: {forces.cable.rest_length: 5}}]\n")
+
+
+ENGINE, WHEEL, SPEED = 2.0, 3.0, 10.0  # [kg m^2], [rad/s] of the clutch
+CLUTCH = f"""
+world: {{gravity: [0, 0, 0]}}
+signals: {{pedal: {{ramp: {{from: -5, to: 20, start: 0.1, end: 0.6}}}}}}
+bodies:
+  engine: {{mass: 1, inertia: {{diag: [1, 1, {ENGINE}]}}}}
+  wheel: {{mass: 1, inertia: {{diag: [2, 2, {WHEEL}]}}}}
+joints:
+  shaft: {{type: revolute, parent: world, child: engine, axis: [0, 0, 1], qd: {SPEED}}}
+  axle: {{type: revolute, parent: world, child: wheel, axis: [0, 0, 1]}}
+forces:
+  clutch: {{type: coupling, of: [{{joint: shaft}}, {{joint: axle, factor: -1}}], friction: $pedal}}
+"""
+
+
+SHAPED = CLUTCH.replace("mass: 1", "mass: 1, shapes: {s: {type: sphere, radius: 0.1}}")
+SHAPED = SHAPED.replace("child: wheel", "child: wheel, at: [0, 3, 0]").replace(
+    "wheel: {", "wheel: {pose: {xyz: [0, 3, 0]}, "
+)
+CLUTCHES = [(*pair, CLUTCH) for pair in ORDERS if pair != ("generalized", "rk4")]
+CLUTCHES += [("generalized", "semi_implicit", SHAPED), pytest.param("natural", "moreau", SHAPED, marks=pytest.mark.full)]
+CARRIED = {1: 1.0001 * 20 / 2 * 1e-3, 2: 1e-4}  # [rad/s], of steps of 1 ms: T h / I, or the step in which it locks
+
+
+@pytest.mark.parametrize(("kind", "integrator", "text"), CLUTCHES)
+def test_a_clutch_carries_what_its_signal_says_until_both_turn_alike(kind, integrator, text):
+    """T = 50 (t - 0.2) from 0.2 to 0.6 s, then 20; -T on one, T on the other, until both turn with I1 w / (I1 + I2)."""
+    found = runner(text, kind, integrator)(1e-3, 50, 24)
+    t = 0.05 * np.arange(25)
+    given = 25 * np.clip(t - 0.2, 0.0, 0.4) ** 2 + 20 * np.maximum(t - 0.6, 0.0)
+    shared = ENGINE * SPEED / (ENGINE + WHEEL)
+    wanted = np.stack([np.maximum(SPEED - given / ENGINE, shared), np.minimum(given / WHEEL, shared)], axis=1)
+    error = np.abs(found["frames/joint_qd"][:, 0, :2] - wanted).max(axis=1)
+    assert error.max() < CARRIED[ORDERS.get((kind, integrator), 1)]
+    assert error[-1] < 1e-8  # `solver.contact.tolerance`
+    lost = ENGINE * SPEED**2 / 2 - (ENGINE + WHEEL) * shared**2 / 2
+    assert found["energy/dissipated"][-1, 0] == pytest.approx(lost, abs=1e-4)
+    assert np.abs(found["energy/drift"]).max() < 1e-4
+
+
+def test_a_coupling_whose_friction_is_no_number_is_refused():
+    refused = {"-1": "SC231", "$nobody": "SC314", "pedal": "SC203"}
+    for text, code in refused.items():
+        (fault,) = faults_of(CLUTCH.replace("$pedal", text) + "solver: {type: generalized, dt: 1.0e-3}\n")
+        assert fault[0] == code, text

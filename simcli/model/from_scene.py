@@ -40,7 +40,7 @@ from simcli.model.joints.topology import Step, depth_first, placing_order
 from simcli.model.params import param_columns, param_components, param_unit
 from simcli.model.sensor_inputs import read_sensors
 from simcli.model.signals.feedback import read_feedback
-from simcli.model.signals.inputs import with_signals
+from simcli.model.signals.inputs import with_driven_friction, with_signals
 from simcli.model.signals.signal_values import read_signals
 from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.model.tables.worlds import Worlds, join, worlds_of
@@ -247,6 +247,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
         sensors=read_sensors(worlds, model),
         contacts=contacts,
     )
+    model = with_driven_friction(worlds, model)
     _refuse_output(worlds, model)
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":

@@ -19,6 +19,7 @@ import numpy as np
 
 from simcli.errors import Fault
 from simcli.model.bodies.contact_numbers import is_material_read, is_pair_read
+from simcli.model.bodies.contact_pairs import members_of
 from simcli.model.from_scene import build_together
 from simcli.model.phases import EARLY
 from simcli.model.tables.model import WORLD, Model
@@ -40,7 +41,7 @@ _LOOKED_AT = ("events", "measure", "expect", "run", "sensors", "output", "solver
 _COPIED = ("defaults", "keyframes")  # whose values stand in the scene as they are written
 _TEMPLATES = ("models", "instances", "replicate")
 _OF_DISABLED = ("limit", "drive", "damping", "friction", "armature", "velocity_limit", "compliance")  # rest with it
-_NO_MASS = ("margin", "grain", "look")  # of shapes
+_NO_MASS = ("margin", "grain", "surface_velocity", "look")  # of shapes
 _Path = tuple[PathStep, ...]
 
 
@@ -219,12 +220,7 @@ class _Readers:
     @cached_property
     def touching(self) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
         """A shape of each group of them, and the groups of each combination that can touch."""
-        contacts = self.model.contacts
-        if contacts is None:
-            return [], np.zeros(0, int), np.zeros(0, int)
-        first = [int(np.argmax(contacts.group == k)) for k in range(len(contacts.combination))]
-        a, b = np.nonzero(np.triu(contacts.combination >= 0))
-        return [self.labels[s] for s in first], a, b
+        return ([], np.zeros(0, int), np.zeros(0, int)) if self.model.contacts is None else members_of(self.model)
 
 
 def _needs_mass(body) -> bool:

@@ -22,9 +22,10 @@ from simcli.errors import UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.queries import ContactFinder
 from simcli.kernels.device.runtime import Device
+from simcli.model.bodies.contact_pairs import moving_surfaces
 from simcli.model.constraints.constraint_tables import start_angles
 from simcli.model.tables.model import Array, Model
-from simcli.model.tables.signal_tables import acting_feedback
+from simcli.model.tables.signal_tables import Driven, acting_feedback
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
 # Of the longest row: a shorter one is rounding, as those across an oblique plane of a loop. `gradients` of model/closure
@@ -40,6 +41,7 @@ _CORRECTIONS = 60
 _SPEED = 1e-2  # xi per second, of the fastest differences by velocities
 _EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in the errors of central differences: smooth forces; |v| v
 REACH = 2.0  # typical lengths within which contacts are looked for
+_WITHOUT_BELTS = "leave its `surface_velocity` out, or run the scene"
 _ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
 
@@ -69,6 +71,10 @@ class Statics:
                 f"`{name}`: statics and modes do not support couplings; run the scene until it rests, or let "
                 "a joint follow another (mimic)"
             )
+        for name in moving_surfaces(model):
+            raise UsageError(f"the surface of `{name}` moves, so that what lies on it is not at rest; {_WITHOUT_BELTS}")
+        if Driven.CONTACT_FRICTION in model.inputs.column:
+            raise UsageError("a signal drives friction of contacts: statics and modes take a number; run the scene instead")
         for name in acting_feedback(model):
             raise UsageError(
                 f"the signal `{name}` follows the motion by steps: statics and modes do not support feedback; "

@@ -60,6 +60,12 @@ class _Layers:
         return tuple(sum(self.bits.get(name, 0) for name in set(names)) for names in (shape.layers, shape.touches))
 
 
+_LOST = {
+    "grain": "MuJoCo has friction along axes of its own",
+    "surface_velocity": "MuJoCo has no surfaces that move along themselves",
+}
+
+
 def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) -> None:
     scene, look, model = parts.scene, spec.look, parts.scene.model
     owner = "" if body == WORLD else path.removeprefix("bodies.") + "/"
@@ -81,7 +87,7 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         parts.bodies[body].add(
             "geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba, group=None if shape.collide else _SEEN
         )
-        scene.lose_keys(owner + name, place, shape, {"grain": "MuJoCo has friction along axes of its own"})
+        scene.lose_keys(owner + name, place, shape, _LOST)
         scene.report_element(
             "shape",
             owner + name,

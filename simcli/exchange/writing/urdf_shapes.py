@@ -17,8 +17,9 @@ _OF_CONTACT = {
     "touches": "URDF has no layers",
     "margin": "URDF has no margins of shapes",
     "grain": "URDF has no friction",
+    "surface_velocity": "URDF has no surfaces that move along themselves",
 }
-_OF_OTHERS = {key: why for key, why in _OF_CONTACT.items() if key in ("margin", "grain")}
+_OF_OTHERS = {key: why for key, why in _OF_CONTACT.items() if key not in ("layers", "touches")}
 
 
 class _Form(NamedTuple):

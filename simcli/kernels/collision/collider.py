@@ -15,6 +15,7 @@ from simcli.model.bodies.colliders import MOST_CORNERS, Colliders, colliders
 from simcli.model.joints.tree_kinematics import body_rotations, links_of
 from simcli.model.tables.body_tables import Contacts
 from simcli.model.tables.model import Model, ShapeKind
+from simcli.model.tables.signal_tables import Driven
 
 
 class TouchRule:
@@ -337,4 +338,6 @@ class Collider(NarrowPhase):
             body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
             self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model.links, body), NO_GRAIN))
             self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model.links, body), pairs.grain), Vec3)
-            self.share_along, self.share_across = column(along / full), column(across / full)
+            inputs = model.inputs  # friction that signals drive is isotropic
+            is_driven = np.isin(np.arange(most.shape[1]), inputs.item[inputs.column == Driven.CONTACT_FRICTION])
+            self.share_along, self.share_across = (column(np.where(is_driven, 1.0, one / full)) for one in (along, across))

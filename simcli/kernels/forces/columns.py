@@ -12,10 +12,12 @@ from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import DragColumns, Springs
 from simcli.kernels.forces.wrenches import GravityCompensation, JointWrenches, Wrenches
-from simcli.model.constraints.build import limit_damping
+from simcli.kernels.language.values import Vec3
+from simcli.model.constraints.build import constraints_of, limit_damping
 from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.mechanism import reads
+from simcli.model.joints.tree_kinematics import body_rotations
 from simcli.model.tables.model import DriveMode, Model
 from simcli.model.tables.table_base import kept
 
@@ -37,6 +39,9 @@ class Forces:
         account: work done since the start, and power now.
         drives_links: whether signals drive forces on links.
         potential: [J] in springs, cables and bushings, where they were loaded last.
+        surface_velocity: [m/s], (S), by which surfaces of shapes move along themselves, link axes; where some do
+            (`has_moving_surfaces`).
+        contact_friction: (K) of combinations, law_friction: of laws; where signals drive some of them.
     """
 
     _data_oriented = True
@@ -80,10 +85,25 @@ class Forces:
         self.drives_links = bool(driven & ({"wrench_force", "wrench_torque"} | on_joints))
         self.account = Account(arena)
         self.potential = arena.single.array()
+        is_driven = "surface_velocity" in driven
+        self.has_moving_surfaces = is_driven or bool(tables.ever(lambda m: m.shapes.surface_velocity != 0).any())
+        if self.has_moving_surfaces:
+            self.surface_velocity = tables.column(surface_velocity(model), Vec3, driven=is_driven)
+        if "contact_friction" in driven:
+            contacts = model.contacts
+            most = np.maximum(contacts.friction, contacts.friction_across)
+            self.contact_friction = tables.column(most, driven=True)
+        if "law_friction" in driven:
+            self.law_friction = tables.column(constraints_of(model).laws.friction, driven=True)
 
 
 if lacking := {*LINK_TABLES} - {*Forces.__annotations__}:
     raise TypeError(f"forces {lacking} would not act: name their columns in `Forces` of {__name__}")
+
+
+def surface_velocity(model: Model) -> np.ndarray:
+    """[m/s], (W|1, S, 3), by which surfaces of shapes move along themselves, axes of their links."""
+    return np.einsum("wsij,wsj->wsi", body_rotations(model.links, model.shapes.body), model.shapes.surface_velocity)
 
 
 def laws_of(model: Model) -> dict[str, np.ndarray]:

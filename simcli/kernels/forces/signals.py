@@ -15,6 +15,7 @@ from simcli.kernels.forces.prescribed_target import columns_of_motion, turn_ball
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, sincos
 from simcli.kernels.language.expressions import get_lane, put_lane
+from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.mechanism import reads
 from simcli.model.joints.tree_kinematics import body_rotations
 from simcli.model.tables.model import DriveMode, Model
@@ -75,6 +76,13 @@ def _to_wrench(column: str):
     return to_wrench
 
 
+def _to_surface(model: Model, item: int, source: int, gain: np.ndarray) -> list[Route]:
+    """The velocity of a surface is kept in link axes."""
+    s, component = divmod(item, 3)
+    turn = body_rotations(model.links, model.shapes.body[s : s + 1])[:, 0, :, component]
+    return [Route("surface_velocity", 3 * s + i, source, gain * turn[:, i]) for i in range(3)]
+
+
 def _to_motion(model: Model, dof: int, source: int, gain: np.ndarray) -> list[Route]:
     return [Route(name, dof, source + order, gain) for order, name in enumerate(columns_of_motion(model, dof))]
 
@@ -89,12 +97,37 @@ _ROUTES = {
     Driven.AIM: lambda model, dof, source, gain: [Route("aim", dof, source, gain)],
     Driven.HOLD_RATE: lambda model, item, source, gain: [Route("hold_rate", item, source, gain)],
     Driven.HOLD_SHIFT: lambda model, item, source, gain: [Route("hold_shift", item, source, gain)],
+    Driven.SURFACE_VELOCITY: _to_surface,
+    Driven.CONTACT_FRICTION: lambda model, item, source, gain: [Route("contact_friction", item, source, gain)],
+    Driven.FRICTION: lambda model, dof, source, gain: [
+        Route("law_friction", k, source, gain) for k in np.flatnonzero(constraints_of(model).laws.dof == dof).tolist()
+    ],
 }
 
 
 def driven_columns(model: Model) -> set[str]:
     """Names of the device columns that signals drive."""
     return {route.column for route in routes(model)}
+
+
+class Within:
+    """A column that signals drive, and that counts as within bounds whatever they say: `load(w, i)` inside kernels."""
+
+    _data_oriented = True
+
+    width, kind = 1, None
+
+    def __init__(self, column, least: float, most: float):
+        self.column, self.least, self.most = column, least, most
+
+    def load(self, block, item):
+        """The number of an item."""
+        value = self.column.load(block, item)
+        return local(ti.min(ti.max(value, value * 0.0 + self.least), value * 0.0 + self.most))
+
+    def part(self, block, item, _k: int):
+        """The number of an item, as of columns whose values have components."""
+        return self.load(block, item)
 
 
 class Signals:

@@ -1,6 +1,7 @@
 """Bodies of a scene: mass properties from what is written or from shapes, the table of shapes, and named points."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.mechanism import BodyInput
 from simcli.model.tables.body_tables import Points, Shapes, clashing_points
 from simcli.model.tables.model import WORLD, Array, ShapeKind
-from simcli.model.tables.worlds import Worlds, pose_of
+from simcli.model.tables.worlds import Worlds, constant_part, pose_of
 from simcli.spec.lookup.scene_values import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor
 from simcli.spec.values.csv_tables import CsvError
@@ -38,8 +39,7 @@ class ShapeReader:
 
     def __init__(self, worlds: Worlds, folder: Path):
         self.worlds, self.folder = worlds, folder
-        names = ("name", "kind", "body", "size", "margin", "pose", "collide", "vertices", "faces", "heights", "convex")
-        self.columns: dict[str, list] = {name: [] for name in names}
+        self.columns: dict[str, list] = {one.name: [] for one in fields(Shapes)}
 
     def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
         """Add one shape to the table.
@@ -76,6 +76,7 @@ class ShapeReader:
             body,
             size,
             margin,
+            self._surface_velocity(get),
             pose,
             shape.collide,
             vertices,
@@ -95,6 +96,10 @@ class ShapeReader:
         offset = self.worlds.numbers(lambda s: get(s).offset)
         own = rot.make_pose(offset[:, None] * normal, rot.matrix_to_quat(rot.frame_along(normal)))
         return rot.pose_compose(pose, own)
+
+    def _surface_velocity(self, get) -> Array:
+        written = self.worlds.numbers(lambda s: [constant_part(one) for one in get(s).surface_velocity], (3,))
+        return rot.quat_rotate(pose_of(self.worlds, lambda s: get(s).pose)[:, 3:], written) if written.any() else written
 
     def _mesh(self, file: str, scale, path: str, needs_mass: bool) -> tuple[Array, Array, MassProperties | None]:
         try:
@@ -128,6 +133,7 @@ class ShapeReader:
             body=np.array(c["body"], np.int32),
             size=stack_worlds(c["size"], (3,)),
             margin=stack_worlds(c["margin"], ()),
+            surface_velocity=stack_worlds(c["surface_velocity"], (3,)),
             pose=stack_worlds(c["pose"], (7,)),
             collide=np.array(c["collide"], bool),
             vertices=tuple(c["vertices"]),

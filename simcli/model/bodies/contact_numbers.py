@@ -7,11 +7,12 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables.model import Array
-from simcli.model.tables.worlds import Worlds, pose_of
+from simcli.model.tables.worlds import Worlds, constant_part, pose_of
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.contact_options import PairSpec
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import ShapeSpec
+from simcli.spec.values.quantities import is_signal
 
 # From the weakest to the strongest, which wins where two materials differ.
 RULES = {
@@ -51,6 +52,15 @@ def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Arra
             worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
     _refuse_two_rebounds(worlds, labels, a, b, columns)
     return columns | _grains(worlds, labels, shape, a, b)
+
+
+def friction_signals(scene: SceneSpec, labels: Labels, a: Array, b: Array) -> list[str | None]:
+    """What drives the friction of each combination, as `$name`; None where numbers say it."""
+    found: list[str | None] = [None] * len(a)
+    for pair in scene.contact.pairs:
+        for k in np.flatnonzero(named_pairs(labels, pair, a, b)) if pair.friction is not None else ():
+            found[k] = pair.friction if is_signal(pair.friction) else None
+    return found
 
 
 def of_name(labels: Labels, name: str) -> Array:
@@ -115,9 +125,10 @@ def _refuse_two_rebounds(worlds: Worlds, labels: Labels, a: Array, b: Array, col
 
 
 def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
-    """A number of a material or of a pair, None if a pair does not say it."""
+    """A number of a material or of a pair, 0 where a signal drives it, None if a pair does not say it."""
     value = getattr(material, key)
-    return material.friction if key in OF_SLIDING and value is None else value
+    value = material.friction if key in OF_SLIDING and value is None else value
+    return None if value is None else constant_part(value)
 
 
 def is_material_read(scene: SceneSpec, labels: Labels, a: Array, b: Array, name: str, key: str) -> bool:

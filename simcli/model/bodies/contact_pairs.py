@@ -5,7 +5,7 @@ part their bodies (spec/lookup/parting.py; unless `contact.pairs` names the pair
 shape says `collide: false`. Pairs that joints part only while these are on have numbers of their own, which rest meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from simcli.model.bodies.contact_numbers import Labels, named_pairs, of_name, re
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.tables.body_tables import Contacts, Shapes
 from simcli.model.tables.model import WORLD, Array, Model, ShapeKind
+from simcli.model.tables.signal_tables import Driven
 from simcli.model.tables.worlds import Worlds
 from simcli.spec.base.channel_names import split_name
 from simcli.spec.checks.quantities import named_quantities
@@ -103,6 +104,26 @@ def idle_shapes(model: Model) -> list[int]:
     return np.flatnonzero(model.shapes.collide & (group < 0)).tolist()
 
 
+def members_of(model: Model) -> tuple[Labels, Array, Array]:
+    """Name and body of a shape of each group, and the two groups of each combination that can touch."""
+    contacts, shapes = model.contacts, model.shapes
+    first = [int(np.argmax(contacts.group == k)) for k in range(len(contacts.combination))]
+    a, b = np.nonzero(np.triu(contacts.combination >= 0))
+    return [(shapes.name[s], _owner_of(model.bodies.name, shapes.body[s])) for s in first], a, b
+
+
+def _owner_of(bodies: Sequence[str], body: int) -> str:
+    return "world" if body == WORLD else bodies[body]
+
+
+def moving_surfaces(model: Model) -> list[str]:
+    """Names of the shapes that can touch others with a surface that moves along itself, as a number or a signal says."""
+    driven = model.inputs.item[model.inputs.column == Driven.SURFACE_VELOCITY] // 3
+    moves = np.any(model.shapes.surface_velocity != 0, axis=(0, 2)) | np.isin(np.arange(len(model.shapes.name)), driven)
+    touching = [] if model.contacts is None else model.contacts.touching.tolist()
+    return [model.shapes.name[s] for s in touching if moves[s]]
+
+
 def most_points(kind_a: int, kind_b: int) -> int:
     """Most contacts that a pair of shapes needs."""
     kinds = {ShapeKind(kind_a), ShapeKind(kind_b)}
@@ -118,7 +139,7 @@ def most_points(kind_a: int, kind_b: int) -> int:
 def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:
     """Name and body of each shape, as `contact` may write them."""
     bodies = list(worlds.first.bodies)
-    return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
+    return [(name, _owner_of(bodies, b)) for name, b in zip(shapes.name, shapes.body, strict=True)]
 
 
 class Groups(NamedTuple):

@@ -204,6 +204,7 @@ def _laws(builder: RowCollector) -> Laws:
         "velocity_limit": dofs.velocity_limit,
         "effort_limit": dofs.effort_limit,
     }
+    driven = has_driven_friction(model)[np.maximum(dof, 0)] & (dof >= 0)
     are_prescribed = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
     tables |= {
         name: np.where(are_prescribed, bound, tables[name])
@@ -224,7 +225,7 @@ def _laws(builder: RowCollector) -> Laws:
         for name in alone if kind in BALLS else ():  # SPIN rows have the bounds of a ball, and nothing else
             columns[name] = columns[name].copy()
             columns[name][:, k] = neutral[name]
-    return Laws(dof, row, **columns)
+    return Laws(dof, row, friction_is_driven=driven, **columns)
 
 
 def _broadcast(column: Array, worlds: int) -> Array:
@@ -243,6 +244,11 @@ def has_hard_limit(model: Model) -> Array:
 def has_limit(model: Model) -> Array:
     """(NV,) True for dofs with a bound, hard or soft, in any world."""
     return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
+
+
+def has_driven_friction(model: Model) -> Array:
+    """(NV,) True for dofs whose dry friction a signal drives."""
+    return np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.FRICTION])
 
 
 def has_applied_effort(model: Model) -> Array:
@@ -278,7 +284,7 @@ def needs_law(model: Model, limits: bool = True) -> Array:
     """
     dofs, joints = model.dofs, model.joints
     driven = dofs.drive_mode != DriveMode.NONE
-    law = np.any(dofs.friction > 0, axis=0) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
+    law = np.any(dofs.friction > 0, axis=0) | has_driven_friction(model) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
     law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
     if limits:
         law |= has_hard_limit(model)
@@ -335,4 +341,5 @@ def is_smooth(model: Model, laws: Laws) -> bool:
     dofs, chosen = model.dofs, laws.dof
     clamped = np.isfinite(dofs.effort_limit) & (dofs.drive_mode != DriveMode.NONE)
     bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper) | np.isfinite(dofs.velocity_limit)
-    return not np.any((clamped | bounded | (dofs.friction > 0))[:, chosen])
+    rubs = (dofs.friction > 0) | has_driven_friction(model)
+    return not np.any((clamped | bounded | rubs)[:, chosen])

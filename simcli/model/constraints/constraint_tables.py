@@ -146,6 +146,7 @@ class Laws(Table):
         dof: (K,) index into joint_qd, -1 for the length of a distance joint.
         row: (K,) row whose residual is the coordinate, -1 if it is the dof of a tree joint itself.
         lower, upper: (W|1, K), hard bounds, infinite if there are none.
+        friction_is_driven: (K,) whether a signal drives it.
         friction: [N, N m], (W|1, K).
         velocity_limit: (W|1, K), infinite if there is none.
         effort_limit: [N, N m], (W|1, K), of the drive; infinite if there is none.
@@ -155,6 +156,7 @@ class Laws(Table):
     row: Array
     lower: Array
     upper: Array
+    friction_is_driven: Array
     friction: Array
     velocity_limit: Array
     effort_limit: Array

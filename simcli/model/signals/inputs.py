@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.bodies.contact_numbers import friction_signals, written_shape
+from simcli.model.bodies.contact_pairs import members_of
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.links import stack_worlds
 from simcli.model.signals.signal_values import activation_name, labels_of, signal_values, signals_of
 from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
-from simcli.model.tables.worlds import Worlds, constant_part
+from simcli.model.tables.worlds import Worlds, constant_part, pose_of
 from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
@@ -26,8 +28,9 @@ class _Wiring:
 
     def __init__(self, worlds: Worlds, model: Model):
         self.worlds, self.model = worlds, model
-        self.rows: list[tuple[int, int, int]] = []
-        self.gains: list[Array] = []
+        before = model.inputs
+        self.rows = list(zip(before.column.tolist(), before.item.tolist(), before.signal.tolist(), strict=True))
+        self.gains: list[Array] = list(before.gain.T)
         self.kind = np.zeros(model.n_qd, np.int32)
         self.value: dict[int, Array] = {}
         signals = signals_of(worlds.first)
@@ -74,6 +77,7 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     _drives(wiring)
     _forces(wiring)
     _holds(wiring)
+    _surfaces(wiring)
     _joint_motions(wiring)
     for body, (name, spec) in enumerate(worlds.first.bodies.items()):
         if spec.kinematic or spec.motion is not None:
@@ -82,6 +86,21 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     motions = wiring.motions()
     model = replace(model, signals=signals, inputs=wiring.inputs(), motions=motions)
     return started(worlds, model) if motions.kind.any() else model
+
+
+def with_driven_friction(worlds: Worlds, model: Model) -> Model:
+    """Let signals drive friction of contacts.
+
+    Args:
+        worlds: the scenes.
+        model: of the same scenes, with its contacts and signals.
+    """
+    if model.contacts is None or not any(is_signal(pair.friction) for pair in worlds.first.contact.pairs):
+        return model
+    wiring = _Wiring(worlds, model)
+    for k, text in enumerate(friction_signals(worlds.first, *members_of(model))):
+        wiring.drive(Driven.CONTACT_FRICTION, k, text)
+    return replace(model, inputs=wiring.inputs())
 
 
 def _drives(wiring: _Wiring) -> None:
@@ -99,13 +118,14 @@ def _drives(wiring: _Wiring) -> None:
 def _forces(wiring: _Wiring) -> None:
     model = wiring.model
     combined = [
-        (name, force.drive)
+        (name, force)
         for name, force in wiring.worlds.first.forces.items()
         if force.type == "coupling" and force.hold is None
     ]
-    for n, (name, drive) in enumerate(combined):
-        if drive is not None:  # of the coordinate that stands for it behind all others, see forms/maximal_form.py
-            wiring.drive_target(model.n_qd + n, f"forces.{name}", 0, drive)
+    for n, (name, force) in enumerate(combined):  # coordinates that stand for them behind all others, forms/maximal_form.py
+        wiring.drive(Driven.FRICTION, model.n_qd + n, force.friction)
+        if force.drive is not None:
+            wiring.drive_target(model.n_qd + n, f"forces.{name}", 0, force.drive)
     for name, force in wiring.worlds.first.forces.items():
         if force.type == "torque":
             first = model.joints.qd_start[model.joints.name.index(force.joint)]
@@ -125,6 +145,19 @@ def _holds(wiring: _Wiring) -> None:
             for n, vector in enumerate(getattr(hold, key) or () for key in keys):
                 for k, text in enumerate(vector):
                     wiring.drive(column, 6 * body + 3 * n + k, text, k)
+
+
+def _surfaces(wiring: _Wiring) -> None:
+    """Velocities of surfaces, turned from the frames of their shapes into those of their bodies."""
+    worlds, shapes = wiring.worlds, wiring.model.shapes
+    bodies = [*worlds.first.bodies, "world"]
+    for s, (name, body) in enumerate(zip(shapes.name, shapes.body.tolist(), strict=True)):
+        read = lambda scene, label=(name, bodies[body]): written_shape(scene, *label)[0]  # noqa: E731
+        vector = read(worlds.first).surface_velocity
+        for k, text in enumerate(vector if any(map(is_signal, vector)) else ()):
+            turn = rot.quat_to_matrix(pose_of(worlds, lambda scene, read=read: read(scene).pose)[:, 3:])
+            for i in range(3):
+                wiring.drive(Driven.SURFACE_VELOCITY, 3 * s + i, text, k, turn[:, i, k])
 
 
 def _joint_motions(wiring: _Wiring) -> None:

@@ -46,6 +46,7 @@ class Shapes(Table, axis="S", entry="shape", is_original=True):
         size: sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
             ellipsoid radii; terrain extent along x and y, 0; plane and mesh 0.
         margin: how far from its surface contact acts.
+        surface_velocity: of its surface along itself, axes of the body; 0 where a signal drives it.
         pose: in the body.
         vertices: mesh vertices per shape, in its frame, empty for others.
         faces: mesh triangles per shape, empty for others.
@@ -58,6 +59,7 @@ class Shapes(Table, axis="S", entry="shape", is_original=True):
     body: Array = per("S", refers="B")
     size: Array = per("W|1 S xyz", "m")
     margin: Array = per("W|1 S", "m", is_later=True)
+    surface_velocity: Array = per("W|1 S xyz", "m/s", is_later=True)
     pose: Array = per("W|1 S pose", "m, 1")
     collide: Array = per("S", kind=bool)
     vertices: tuple[Array, ...] = per("V xyz", "m", dataset="shape_vertex", kind=float, is_ragged=True)

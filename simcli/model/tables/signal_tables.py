@@ -60,6 +60,9 @@ class Driven(IntEnum):
     AIM = 6  # affine.driving_aim, by dof
     HOLD_RATE = 7  # affine.hold_rate, by 6 * body + component
     HOLD_SHIFT = 8  # affine.hold_shift, likewise
+    SURFACE_VELOCITY = 9  # shapes.surface_velocity, by 3 * shape + component
+    CONTACT_FRICTION = 10  # contacts.friction, by combination
+    FRICTION = 11  # dofs.friction, by dof; of a coupling that of its coordinate
 
 
 class MotionKind(IntEnum):

@@ -23,6 +23,34 @@ BLURRED = 8.0  # roundings of its terms by which a gap may be off
 
 
 @ti.func
+def carry_surfaces(k: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
+    """By which velocity surfaces that move along themselves slide besides J v: that of B less that of A, along the tangents.
+
+    Reads:  k.{surface_velocity, collider.contacts}, s.R
+    Writes: k.carried
+    """
+    table = k.collider.contacts
+    for c in range(whole(p.live, w, 1)):
+        for lane in range(k.collider.lanes):
+            if c < contacts_of(k.collider, w, lane):
+                a = whole_of(table.shape_a, w, lane, c)
+                b = whole_of(table.shape_b, w, lane, c)
+                u = _surface_velocity(k, s, w, lane, b) - _surface_velocity(k, s, w, lane, a)
+                along, across = one(table.along, w, lane, c), one(table.across, w, lane, c)
+                put(k.carried, w, lane, c, Vec3(0.0 * along.dot(u), along.dot(u), across.dot(u)))
+
+
+@ti.func
+def _surface_velocity(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32):
+    """[m/s], of the surface of shape i in its body, world axes."""
+    link = k.collider.link.at(i)
+    found = one(k.surface_velocity, w, lane, i) * 1.0
+    if link >= 0:
+        found = one(s.R, w, lane, link) * found
+    return found
+
+
+@ti.func
 def set_friction(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     """Friction of the contacts: that at rest, unless they slipped before or, if they are new, slip now.
 
@@ -46,15 +74,21 @@ def set_friction(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
 def _set_friction_of(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template()):
     """Friction of one contact, of one world, or without a lane of all."""
     combination = whole_of(k.collider.contacts.combination, w, lane, c)
-    mu = one(k.collider.friction, w, lane, combination)
+    mu = one(k.friction, w, lane, combination)
     if ti.static(k.has_static):
         slips = one(k.slid, w, lane, c)
         if slips < 0.0:
-            u = seen_speed(p, w, lane, c, v).parts
+            u = _sliding(k, p, w, lane, c, v).parts
             slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
         if slips == 0.0:
             mu = one(k.collider.friction_static, w, lane, combination)
     put(p.friction, w, lane, c, mu)
+
+
+def _sliding(k, p, w, lane, c, v):
+    """J v of contact c in one world, and what its surfaces add along the tangents (inside kernels)."""
+    seen = seen_speed(p, w, lane, c, v)
+    return seen + one(k.carried, w, lane, c) if k.has_moving_surfaces else seen
 
 
 def seen_speed(p, w, lane, c, v):
@@ -138,8 +172,12 @@ def _rhs_of_contact(
     put(k.bounces, w, lane, c, bounces)
     bend = bend_of_contact(k.collider, t, s, w, lane, c) * (0.5 * step)
     along, across = one(table.along, w, lane, c), one(table.across, w, lane, c)
-    put(p.contacts.bias, w, lane, c, Vec3(bias, along.dot(bend), across.dot(bend)))
+    put(p.contacts.bias, w, lane, c, _with_surfaces(k, w, lane, c, Vec3(bias, along.dot(bend), across.dot(bend))))
     put(p.contacts.compliance, w, lane, c, Vec3(zero + compliance / (step * step), zero, zero))
+
+
+def _with_surfaces(k, w, lane, c, bias):
+    return bias + one(k.carried, w, lane, c) if k.has_moving_surfaces else bias
 
 
 def lag_of(k, w, lane):

@@ -10,13 +10,15 @@ import numpy as np
 
 from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.articulation.kinematics import point_velocity
-from simcli.kernels.collision.collider import Collider
+from simcli.kernels.collision.collider import MOST_FRICTION, Collider
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Within
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.expressions import any_lane, get_lane
@@ -38,6 +40,7 @@ class Contacts:
         options: `solver.contact` of a scene.
         lag: part of a step by which velocities of free flight are behind positions, see `rebound`; None where that of the
             last step decides.
+        forces: have the velocities of surfaces.
 
     Attributes:
         collider: shapes, pairs, the table of contacts.
@@ -50,11 +53,13 @@ class Contacts:
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
         potential: [J], (1), see `contact_energy`.
+        friction: [1], (K), of combinations, of the round cone.
+        carried: [m/s], (C), by which surfaces move along the tangents besides J v, B's less A's, where some do.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float | None):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float | None, forces: Forces):
         self.collider, self.options = Collider(model, tables, arena), options
         self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
@@ -66,6 +71,12 @@ class Contacts:
         self.taken, self.slid, self.bounces, self.target = items.arrays(4)
         self.bend, self.bent = items.arrays(2)
         self.potential = arena.single.array()
+        self.has_moving_surfaces = forces.has_moving_surfaces
+        if self.has_moving_surfaces:
+            self.surface_velocity, self.carried = forces.surface_velocity, items.array(Vec3)
+        self.friction = self.collider.friction
+        if "contact_friction" in forces.driven:
+            self.friction = Within(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(

@@ -23,6 +23,7 @@ from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
@@ -35,7 +36,7 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.solution import contact_loss
+from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
 from simcli.solvers.rows.motion_work import add_late_holds
 
 # Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
@@ -94,6 +95,7 @@ class Impulses:
         model, tables, arena: of the run.
         system: their rows and laws on the device.
         n_motions: prescribed dofs.
+        forces: of the run.
         options: of the solver.
         touches, turns, is_large: see `Core`.
 
@@ -132,6 +134,7 @@ class Impulses:
         arena: Arena,
         system: System,
         n_motions: int,
+        forces: Forces,
         options,
         touches: bool,
         turns: bool,
@@ -139,7 +142,7 @@ class Impulses:
     ):
         self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
         lag = None if tables.is_natural and not self.is_bounded else 0.5
-        self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
+        self.contacts = Contacts(model, tables, arena, options.contact, lag, forces) if touches else None
         capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, n_motions, is_large)
         self.n_plain, n, plain = len(rows), system.n_dofs, arena.records(len(rows))
@@ -193,7 +196,7 @@ def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tupl
         fast = ever(lambda law: np.isfinite(law.velocity_limit))
         wanted = {
             DRIVE: limited,
-            FRICTION: ever(lambda law: law.friction > 0),
+            FRICTION: ever(lambda law: (law.friction > 0) | law.friction_is_driven),
             LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
             UPPER: fast | ever(lambda law: np.isfinite(law.upper)),
         }
@@ -254,7 +257,12 @@ def _remember(c, w):
 @needs.touching
 def _book_loss(c, w):
     m = c.bound.impulses
-    c.forces.account.dissipate(w, contact_loss(m.problem, w, m.start))
+    account, loss = c.forces.account, contact_loss(m.problem, w, m.start)
+    if m.contacts.has_moving_surfaces:
+        supplied = work_of_surfaces(m.contacts, m.problem, w)
+        account.supply(w, supplied)
+        loss = loss + supplied
+    account.dissipate(w, ti.max(loss, c.tables.arena.zero()))
 
 
 def needs_end(c, w):

@@ -124,7 +124,7 @@ def find_linear_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
 
 @ti.func
 def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
-    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
+    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what is negative, to take an overlap back, is drift.
 
     Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
 
@@ -145,7 +145,20 @@ def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
             speed = triple_speed(p, spins, w, c, v) + triple_speed(p, spins, w, c, p.velocity)
             lost = spins.impulse.load(w, c).dot(speed) * 0.5
             total = total - select(spins.on.load(w, c) != 0.0, lost, lost * 0.0)
-    return ti.max(total, p.arena.zero())
+    return local(total)
+
+
+@ti.func
+def work_of_surfaces(k: ti.template(), p: ti.template(), w: ti.i32):
+    """[J] that surfaces put in which move along themselves: -x . u of each contact, u the velocity that they add to J v.
+
+    Reads: k.carried, p.contacts.impulse
+    """
+    total = p.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        given = p.contacts.impulse.load(w, c).dot(k.carried.load(w, c))
+        total = total - select(p.contacts.on.load(w, c) != 0.0, given, given * 0.0)
+    return local(total)
 
 
 _TIMES = 2

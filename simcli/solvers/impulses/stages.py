@@ -11,7 +11,7 @@ from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import change_of_torque, gains_spin
 from simcli.solvers.base.integrators import H
-from simcli.solvers.impulses.contact_rhs import BLURRED, contact_rhs, set_friction
+from simcli.solvers.impulses.contact_rhs import BLURRED, carry_surfaces, contact_rhs, set_friction
 from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
@@ -249,6 +249,8 @@ def state_rows(c: ti.template(), w: ti.i32):
 def contact_rhs_of_all(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
+    if ti.static(m.contacts.has_moving_surfaces):
+        carry_surfaces(m.contacts, c.state, m.problem, w)
     set_friction(m.contacts, m.problem, w, m.start)
     contact_rhs(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
 

@@ -14,7 +14,7 @@ from simcli.kernels.device.programs import Program, Registers
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.kinematic_bodies import KinematicBodies
 from simcli.kernels.forces.prescribed_target import Prescribed
-from simcli.kernels.forces.signals import Signals
+from simcli.kernels.forces.signals import Signals, Within
 from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.build import constraints_of, drives_by_law, is_smooth
@@ -216,6 +216,8 @@ class Core:
             Limits.of(options),
             self.impulses_of(model, options, arena),
         )
+        if "law_friction" in self.forces.driven:
+            self.bound.system.laws.friction = Within(self.forces.law_friction, 0.0, np.inf)
         capacity = self.bound.impulses.contacts.capacity if self.touches else 0
         self.contacts = ContactReport(arena, capacity, self.reports["contacts"], plan.lets_pass)
         self.multipliers, self.diag = self.bound.system.force, self.bound.diag
@@ -303,7 +305,7 @@ class Core:
             return None
         phases = [constraints_of(one) for one in self.tables.phases]
         return lambda system, n: Impulses(
-            phases, model, self.tables, arena, system, n, options, self.touches, self.turns, self.is_large
+            phases, model, self.tables, arena, system, n, self.forces, options, self.touches, self.turns, self.is_large
         )
 
     def coordinates(self, laws: Laws) -> np.ndarray:

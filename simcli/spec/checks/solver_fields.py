@@ -24,6 +24,7 @@ GENERALIZED, MAXIMAL, NATURAL, _AFFINE = "generalized", "maximal", "natural", "a
 BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, _AFFINE))
 _EXACT = BUILT - {_AFFINE}
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
+_STILL, _AS_BODY = (0.0, 0.0, 0.0), "remove it, or let a kinematic body move as the surface does"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ FIELD_RULES: tuple[FieldRule, ...] = (
     FieldRule("bodies.*.motion", BUILT, "a prescribed body motion"),
     FieldRule("bodies.*.natural.compliance", frozenset((NATURAL,)), "compliance of a body", hint="use the natural solver"),
     FieldRule("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    *(
+        FieldRule(f"{owner}.shapes.*.surface_velocity", _EXACT, "a surface that moves along itself", (_STILL,), _AS_BODY)
+        for owner in ("bodies.*", "world")
+    ),
     FieldRule("events", BUILT, "events"),
     FieldRule("initial.assemble", BUILT, "assembly of loops"),
 )

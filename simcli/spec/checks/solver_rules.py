@@ -12,6 +12,7 @@ from simcli.spec.lookup import structure
 from simcli.spec.schema.body import BodySpec, MaterialSpec
 from simcli.spec.schema.contact_options import PairSpec
 from simcli.spec.schema.joint import JointSpec
+from simcli.spec.values.quantities import is_signal
 
 HOLD_NOTHING = JOINTS["affine"].types - JOINTS["affine"].tree["compliance"]
 # Base joint to the key of its driving joint.
@@ -200,6 +201,8 @@ _WORDS = {
 def check_barrier(check: Checker) -> None:
     """Refuse what materials and pairs ask for beyond friction."""
     for path, numbers in _asked(check):
+        if is_signal(numbers.friction):
+            refuse_field(check, "friction that a signal drives", f"{path}.friction", "write a number", True)
         for key, (words, hint) in _WORDS.items():
             value = getattr(numbers, key)
             if value and not (key == "friction_static" and value == numbers.friction):

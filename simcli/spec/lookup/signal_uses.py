@@ -79,6 +79,7 @@ class Use:
 
 # Vectors that signals drive, with their units.
 _VECTORS = {"force": "N", "torque": "N*m", "linear": "m/s", "angular": "rad/s", "shift": "m", "turn": "rad"}
+_VECTORS |= {"surface_velocity": "m/s"}
 
 
 def uses(spec: SceneSpec) -> Iterator[Use]:
@@ -88,9 +89,8 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
     for name, force in spec.forces.items():
         path = f"forces.{name}"
         yield from _of_vectors(path, force, force.DRIVEN)
-        if getattr(force, "drive", None) is not None:
-            kind = {"m": "L", "rad": "A", None: kinds_of_terms(spec.joints, force.of)[:1] or "A"}[force.unit]
-            yield from _of_drive(f"{path}.drive", force.drive, kind)
+        if force.type == "coupling":
+            yield from _of_coupling(spec, path, force)
         if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
             for value, unit in zip(force.value, units, strict=False):
@@ -101,6 +101,23 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
         if body.affine is not None and body.affine.transform is not None:
             path = f"bodies.{name}.affine.transform"
             yield from _of_vectors(path, body.affine.transform, ("shift", "turn", "linear", "angular"))
+        yield from _of_shapes(f"bodies.{name}", body.shapes)
+    yield from _of_shapes("world", spec.world.shapes)
+    for index, pair in enumerate(spec.contact.pairs):
+        yield from _of_number(f"contact.pairs[{index}].friction", pair.friction, "")
+
+
+def _of_shapes(owner: str, shapes) -> Iterator[Use]:
+    for name, shape in shapes.items():
+        if any(shape.surface_velocity):
+            yield from _of_vectors(f"{owner}.shapes.{name}", shape, ("surface_velocity",))
+
+
+def _of_coupling(spec: SceneSpec, path: str, force) -> Iterator[Use]:
+    kind = {"m": "L", "rad": "A", None: kinds_of_terms(spec.joints, force.of)[:1] or "A"}[force.unit]
+    yield from _of_number(f"{path}.friction", force.friction, dofs.DOF_UNITS["effort"][kind])
+    if force.drive is not None:
+        yield from _of_drive(f"{path}.drive", force.drive, kind)
 
 
 def _of_joint(name: str, joint) -> Iterator[Use]:

@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.body import refuse_less_at_rest
-from simcli.spec.values.quantities import REQUIRED, Text, Truth, count, doc, number_json, quantity
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    Text,
+    Truth,
+    count,
+    doc,
+    drivable,
+    is_signal,
+    number_json,
+    quantity,
+    refuse,
+)
 from simcli.spec.values.spec_model import SpecModel
 
 
@@ -14,7 +25,7 @@ class PairSpec(SpecModel):
 
     a: Text = doc(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
     b: Text = doc(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
-    friction: quantity("", ge=0) | None = doc(None, "Coefficient of friction", "", 0.8)
+    friction: drivable("", ge=0) | None = doc(None, "Coefficient of friction; a number or `$signal`", "", 0.8)
     friction_across: quantity("", ge=0) | None = doc(
         None, "Coefficient of sliding friction across the `grain` of one of them; default: `friction`", "", 0.6
     )
@@ -33,7 +44,14 @@ class PairSpec(SpecModel):
 
     @model_validator(mode="after")
     def _ordered(self) -> "PairSpec":
-        refuse_less_at_rest(self.friction, self.friction_static)
+        beside = next((key for key in ("friction_static", "friction_across") if getattr(self, key) is not None), None)
+        if is_signal(self.friction) and beside:
+            message = f"`{beside}` stands beside a `friction` that a signal drives"
+            raise refuse(
+                "SC360", message, f"remove `{beside}`: friction of signals is isotropic, and the same at rest", beside
+            )
+        if not is_signal(self.friction):
+            refuse_less_at_rest(self.friction, self.friction_static)
         return self
 
 

@@ -169,7 +169,7 @@ class CouplingForce(ForceBase):
     stiffness: quantity("N*m/rad", "N/m", ge=0) = doc(0.0, "Stiffness", "N*m/rad or N/m", 50)
     rest: AnyNumber = doc(0.0, "x at which the spring gives nothing", "rad or m", 0.1)
     damping: quantity("N*m*s/rad", "N*s/m", ge=0) = doc(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
-    friction: quantity("N*m", "N", ge=0) = doc(0.0, "Dry friction", "N*m or N", 0.1)
+    friction: drivable("N*m", "N", ge=0) = doc(0.0, "Dry friction; a number or `$signal`: a clutch", "N*m or N", 0.1)
     velocity_limit: quantity("rad/s", "m/s", gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
     limit: LimitSpec | None = doc(
         None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-0.5, 0.5]

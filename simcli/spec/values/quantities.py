@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, WrapValidator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, WrapValidator
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from simcli.spec.values.units import UnitError, to_si
 from simcli.spec.values.varied import Varied
@@ -166,10 +166,24 @@ def is_signal(value: object) -> bool:
     return isinstance(value, str) and value.startswith("$") and not value.startswith("${")
 
 
-def drivable(*units: str) -> Any:
-    """A float in SI, or `$name` of a signal."""
-    schema = WithJsonSchema(number_json(*units, signal=True))
-    return Annotated[float | str, _in_all_worlds(_convert_signal(units)), schema]
+def drivable(*units: str, **bounds: float) -> Any:
+    """A float in SI, or `$name` of a signal.
+
+    Args:
+        *units: as of `quantity`.
+        **bounds: ge, of numbers, as of `quantity`.
+    """
+    schema = WithJsonSchema(number_json(*units, signal=True, **bounds))
+    return Annotated[float | str, AfterValidator(_at_least(bounds)), _in_all_worlds(_convert_signal(units)), schema]
+
+
+def _at_least(bounds: dict[str, float]) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if isinstance(value, float) and value < bounds.get("ge", value):
+            raise PydanticKnownError("greater_than_equal", {"ge": bounds["ge"]})
+        return value
+
+    return check
 
 
 _NUMBER_WORD = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
