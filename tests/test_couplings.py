@@ -3,16 +3,20 @@
 Springs over pulleys: MuJoCo's spatial tendons, closed forms, straight ones, all solvers, modes, words.
 """
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 from support.device import live_device
 from support.forward import Runner, model_of
 from support.forward_dynamics import forward_dynamics
+from support.process import simcli as command
 from support.scenes import faults_of, scene
 
+import simcli
 from simcli import rotations as rot
 from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study
@@ -542,7 +546,122 @@ def test_a_clutch_carries_what_its_signal_says_until_both_turn_alike(kind, integ
 
 
 def test_a_coupling_whose_friction_is_no_number_is_refused():
-    refused = {"-1": "SC231", "$nobody": "SC314", "pedal": "SC203"}
+    refused = {"-1": "SC231", "$nobody": "SC311", "pedal": "SC203"}
     for text, code in refused.items():
         (fault,) = faults_of(CLUTCH.replace("$pedal", text) + "solver: {type: generalized, dt: 1.0e-3}\n")
         assert fault[0] == code, text
+
+
+# Tension over elongation, which softens and stiffens, and over the rate, less against lengthening; both go on at their ends.
+ELONGATION, TENSION = [-0.2, -0.05, 0.0, 0.05, 0.2], [-90.0, -10.0, -1.0, 10.0, 30.0]
+RATE, AGAINST = [-1.0, 0.0, 0.4], [-3.0, 0.0, 1.0]
+BUMPER = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  box: {mass: 2, pose: {xyz: [1.05, 0, 0]}, inertia: {diag: [1, 1, 1]}, velocity: {linear: [0.5, 0.2, 0.1]}}
+forces:
+  bumper: {type: spring, a: {world: [0, 0, 0]}, b: {body: box, at: [0, 0, 0]}, rest_length: 1, LAW}
+"""
+LINES = f"stiffness_table: {{elongation: {ELONGATION}, force: {TENSION}}}, damping_table: {{rate: {RATE}, force: {AGAINST}}}"
+BUMPED = {("generalized", "rk4"): 1e-3, ("natural", "generalized_alpha"): 2e-3}  # [m, m/s] of steps of 1 ms over the bends
+BUMPED |= {("generalized", "implicit"): 2e-3, ("natural", "zhong06"): 2e-3}
+BUMPED |= {("generalized", "semi_implicit"): 1e-2, ("maximal", "semi_implicit"): 1e-2}
+
+
+def on_line(x, points, values):
+    """The line through points; its outer pieces go on."""
+    points, values = np.asarray(points), np.asarray(values)
+    k = np.clip(np.searchsorted(points, x, side="right") - 1, 0, len(points) - 2)
+    part = (x - points[k]) / (points[k + 1] - points[k])
+    return values[k] + part * (values[k + 1] - values[k])
+
+
+def bumped(t):
+    """Places and velocities at times, (3, T) each, and what is stored."""
+
+    def rates(_t, y):
+        length = np.linalg.norm(y[:3])
+        along = y[:3] / length
+        pull = on_line(length - 1, ELONGATION, TENSION) + on_line(along @ y[3:6], RATE, AGAINST)
+        return [*y[3:6], *(-pull / 2 * along), along @ y[3:6] * on_line(length - 1, ELONGATION, TENSION)]
+
+    start = quad(on_line, 0.0, 0.05, (ELONGATION, TENSION))[0]
+    found = solve_ivp(rates, (0, t[-1]), [1.05, 0, 0, 0.5, 0.2, 0.1, start], t_eval=t, rtol=1e-10, atol=1e-12, max_step=1e-3)
+    return found.y[:3].T, found.y[3:6].T, found.y[6]
+
+
+@pytest.mark.parametrize(("kind", "integrator"), BUMPED)
+def test_a_spring_by_table_pulls_as_its_line_says(kind, integrator):
+    found = runner(BUMPER.replace("LAW", LINES), kind, integrator)(1e-3, 50, 20)
+    x, v, stored = bumped(0.05 * np.arange(21))
+    bound = BUMPED[kind, integrator]
+    assert np.abs(found["frames/body_q"][:, 0, 0, :3] - x).max() < bound
+    assert np.abs(found["frames/body_qd"][:, 0, 0, :3] - v).max() < 10 * bound
+    length = np.linalg.norm(found["frames/body_q"][:, 0, 0, :3], axis=1)
+    own = [quad(on_line, 0.0, one - 1, (ELONGATION, TENSION), points=[-0.05, 0.05])[0] for one in length]
+    assert np.abs(found["energy/elastic"][:, 0] - own).max() < 1e-12  # the integral of the line, exactly
+    assert np.abs(stored - own).max() < 100 * bound
+    assert np.abs(found["energy/drift"]).max() < 10 * bound
+    assert found["energy/dissipated"][-1, 0] > 0.1
+
+
+@pytest.mark.parametrize("way", ["", ", through: [{world: [0.4, 0.5, 0]}]"])
+@pytest.mark.parametrize("slack", [False, True])
+def test_a_straight_table_is_a_number(way, slack):
+    """So is one whose points lie on the pieces of another one."""
+    more = f"{way}, slack: {str(slack).lower()}"
+    numbers_of = lambda law: runner(BUMPER.replace("LAW", law + more), "generalized", "implicit")(1e-3, 50, 10)  # noqa: E731
+    plain = numbers_of("stiffness: 40, damping: 2")
+    table = numbers_of(
+        "stiffness_table: {elongation: [-0.3, 0.01, 0.2], force: [-12, 0.4, 8]}, "
+        "damping_table: {rate: [0, 1], force: [0, 2]}"
+    )
+    line = numbers_of(LINES)
+    finer = LINES.replace("[-0.2, -0.05,", "[-0.3, -0.2, -0.125, -0.05,").replace(
+        "[-90.0,", f"[{-90 - 0.1 * 80 / 0.15}, -90, -50,"
+    )
+    for one, other in ((plain, table), (line, numbers_of(finer))):
+        for name in ("frames/body_q", "energy/elastic", "energy/dissipated"):
+            assert np.abs(one[name] - other[name]).max() < 1e-12, name
+    assert np.abs(plain["frames/body_q"] - line["frames/body_q"]).max() > 1e-3
+
+
+def test_an_equilibrium_is_where_the_line_carries_the_weight():
+    text = BUMPER.replace("gravity: [0, 0, 0]", "gravity: [0, 0, -9.81]").replace("LAW", LINES)
+    model, _ = model_of(text.replace("[1.05, 0, 0]", "[0, 0, -1.1]") + "solver: {type: generalized, dt: 1.0e-3}\n")
+    found = search_equilibrium(Statics(model, live_device()))
+    length = -found.posture.q[2]
+    assert on_line(length - 1, ELONGATION, TENSION) == pytest.approx(2 * 9.81, abs=1e-9)
+    with pytest.raises(UsageError, match="the tension of `bumper` is that of its table"):
+        chosen_springs(model.springs, ["forces.bumper.rest_length"])
+
+
+@pytest.mark.parametrize(
+    ("law", "code"),
+    [
+        ("damping: 2", "SC202"),
+        ("stiffness: 3, stiffness_table: {elongation: [0, 1], force: [0, 1]}", "SC207"),
+        ("stiffness_table: {elongation: [0, 1], force: [0, 1, 2]}", "SC205"),
+        ("stiffness_table: {elongation: [1, 0], force: [0, 1]}", "SC232"),
+        ("damping_table: {rate: [-1, 1], force: [-1, 2]}", "SC361"),
+        ("damping_table: {rate: [-1, 0, 1], force: [1, 0, 1]}", "SC361"),
+        ("damping_table: {rate: [0, 1, 2], force: [0, 2, 1]}", "SC361"),
+    ],
+)
+def test_lines_that_are_none_are_refused(law, code):
+    (fault,) = faults_of(BUMPER.replace("LAW", law) + "solver: {type: generalized, dt: 1.0e-3}\n")
+    assert fault[0] == code
+
+
+def test_affine_bodies_refuse_springs_by_table():
+    found = faults_of(BUMPER.replace("LAW", LINES) + "solver: {type: affine, dt: 1.0e-3}\n")
+    assert [one[0] for one in found] == ["SC501", "SC501"]
+
+
+@pytest.mark.parametrize("name", ["clutch", "buffer"])
+def test_scenes_of_the_page_do_what_it_says(tmp_path, name):
+    text = (Path(simcli.__file__).parent / "docs" / "coordinates.md").read_text()
+    (scene_of_page,) = (part.split("```")[0] for part in text.split("```yaml\n")[1:] if f"\n  {name}:" in part)
+    (tmp_path / "scene.yaml").write_text(scene_of_page)
+    ended = command("run", tmp_path / "scene.yaml", "-q")
+    assert ended.returncode == 0, ended.stderr

@@ -245,6 +245,8 @@ def chosen_springs(springs: Springs, unknowns: Sequence[str]) -> dict[int, _Quan
         if not places:
             raise UsageError(f"--unknown {word}: no spring matches; {did_you_mean(pattern, springs.name, 'springs')}")
         for k in places:
+            if k in springs.law_spring:
+                raise UsageError(f"--unknown {word}: the tension of `{springs.name[k]}` is that of its table")
             if found.setdefault(k, _Quantity(key)) != key:
                 raise UsageError(f"--unknown {word}: `{springs.name[k]}` has its {found[k]} unknown already")
     return found

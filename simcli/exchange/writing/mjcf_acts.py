@@ -221,6 +221,9 @@ def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     tendon = parts.sections["tendon"].add(
         "spatial", name=given, stiffness=stiffness, damping=damping or None, springlength=(0, rest) if force.slack else rest
     )
+    for key in ("stiffness_table", "damping_table"):
+        if getattr(force, key) is not None:
+            parts.scene.lose(key, name, f"{path}.{key}", "MJCF has no springs and dampers by tables: it pulls with nothing")
     over = np.flatnonzero(springs.pulley_spring == k)
     points = parts.scene.first(springs, "point")[k]
     places = [

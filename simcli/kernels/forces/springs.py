@@ -18,13 +18,14 @@ Source: Rayleigh (1876), drag that grows with the square of the speed; Stokes (1
 import numpy as np
 
 from simcli.kernels.articulation.points import world_point
-from simcli.kernels.device.arena import local
+from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.coordinate_laws import Response, drag_law
 from simcli.kernels.rows.forms import length_along
+from simcli.model.forces.lines import lines_of
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.tree_kinematics import link_points, links_of
 from simcli.model.tables.model import Model
@@ -82,6 +83,47 @@ def measure_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.
     return length, rate, along, x_a, x_b
 
 
+class TableLines:
+    """Device columns of lines through the points of tables, see model/forces/lines.py.
+
+    Args:
+        count: of items.
+        item, x, y: of the points.
+        arena: receives the columns.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, count: int, item: np.ndarray, x: np.ndarray, y: np.ndarray, arena: Arena):
+        lines = lines_of(count, item, x, y)
+        items, bends = arena.records(count), arena.records(lines.at.shape[1])
+        self.value, self.slope, self.origin, self.begins = (
+            items.column(one) for one in (lines.value, lines.slope, lines.origin, lines.begins)
+        )
+        self.start = arena.ints(lines.start)
+        self.at, self.turn = bends.column(lines.at), bends.column(lines.turn)
+
+
+@ti.func
+def value_on_line(c: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
+    """Value of line k at x, its slope, and its integral from 0 on.
+
+    Reads: c columns
+    """
+    zero = x * 0.0
+    reach = x - c.origin.load(w, k)
+    slope = zero + c.slope.load(w, k)
+    value = slope * reach + c.value.load(w, k)
+    integral = (slope * reach * 0.5 + c.value.load(w, k)) * reach + c.begins.load(w, k)
+    for m in range(c.start.at(k), c.start.at(k + 1)):
+        past = ti.max(x - c.at.load(w, m), zero)
+        turn = past * c.turn.load(w, m)
+        value = value + turn
+        integral = integral + turn * past * 0.5
+        slope = slope + select(past > 0.0, zero + c.turn.load(w, m), zero)
+    return value, slope, integral
+
+
 class Springs:
     """Device columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link.
 
@@ -91,6 +133,7 @@ class Springs:
         first: first segment of each spring, and their number behind them.  spring: of each segment.
         force: [N] of each spring along its segments, where there are pulleys.
         stiffness, damping, rest_length, slack: see `model.forces.tables.Springs`.
+        line, damper: tensions by tables, of elongation and rate; None where no spring has one.
         by_rows: True where rows of the constrained system carry their tension.
     """
 
@@ -112,6 +155,10 @@ class Springs:
             self.first, self.spring = tables.arena.ints(segments.first), parts.ints(segments.spring)
             self.force = items.array()
         self.stiffness, self.damping = items.column(springs.stiffness), items.column(springs.damping)
+        points = springs.law_spring, springs.law_elongation, springs.law_force
+        self.line = TableLines(len(springs.name), *points, tables.arena) if len(points[0]) else None
+        points = springs.damper_spring, springs.damper_rate, springs.damper_force
+        self.damper = TableLines(len(springs.name), *points, tables.arena) if len(points[0]) else None
         self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
 
     def is_slack(self, k):
@@ -122,7 +169,7 @@ class Springs:
 def spring_law(u: Springs, w, k, length, rate):
     """Spring k, along its length; a slack one never pushes.
 
-        T = k (length - rest) + c rate,   F = -T     as if it acted
+        T = k (length - rest) + c rate,   F = -T     as if it acted; with tables f(length - rest), g(rate) besides
 
     Returns:
         The response as if it acted, but for V; what the damper takes [W]; and a mask of where it acts. A slack spring that
@@ -133,9 +180,18 @@ def spring_law(u: Springs, w, k, length, rate):
     stretch, is_slack = local(length - u.rest_length.load(w, k)), u.is_slack(k)
     tension = local(stretch * stiffness + rate * damping)
     elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
+    energy, loss, against = stretch * elastic * 0.5, rate * rate * damping * 0.5, damping * rate
+    if u.line is not None:
+        force, slope, stored = value_on_line(u.line, w, k, stretch)
+        tension, stiffness = local(tension + force), local(stiffness + slope)
+        hangs = local(is_slack & (stretch <= 0.0))
+        elastic, energy = local(elastic + select(hangs, none, force)), local(energy + select(hangs, none, stored))
+    if u.damper is not None:
+        force, slope, lost = value_on_line(u.damper, w, k, rate)
+        tension, damping, against, loss = local(tension + force), local(damping + slope), against + force, loss + lost
     acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
-    dissipated = local(select(acts, damping * rate, -elastic) * rate)
-    return Response(-tension, stiffness, damping, stretch * elastic * 0.5, rate * rate * damping * 0.5), dissipated, acts
+    dissipated = local(select(acts, against, -elastic) * rate)
+    return Response(-tension, stiffness, damping, energy, loss), dissipated, acts
 
 
 @ti.func

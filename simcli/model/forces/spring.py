@@ -7,6 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
+from simcli.model.forces.lines import lines_of, value_on_lines
 from simcli.model.joints.links import stack_worlds
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
@@ -38,7 +39,28 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         slack=np.array([force.slack for force in forces], bool),
         **read_keys(worlds, names, Springs, ("stiffness", "damping")),
         **_read_pulleys(worlds, model, names),
+        **_read_lines(worlds, names, "law", "stiffness_table", "elongation"),
+        **_read_lines(worlds, names, "damper", "damping_table", "rate"),
     )
+
+
+def _read_lines(worlds: Worlds, names: list[str], column: str, key: str, of: str) -> dict[str, Array]:
+    """The columns of points of tables, see `Springs`."""
+    tables = {k: name for k, name in enumerate(names) if getattr(worlds.first.forces[name], key) is not None}
+    if not tables:
+        return {}
+    sizes, points = [], []
+    for name in tables.values():
+        size = worlds.common(lambda s, n=name: len(getattr(s.forces[n], key).force), f"forces.{name}.{key}")
+        sizes.append(size)
+        points.append(worlds.numbers(lambda s, n=name: getattr(s.forces[n], key).points(), (2, size)))
+    lead = max(map(len, points))
+    x, force = np.moveaxis(np.concatenate([np.broadcast_to(one, (lead, *one.shape[1:])) for one in points], axis=2), 1, 0)
+    return {
+        f"{column}_spring": np.repeat(list(tables), sizes).astype(np.int32),
+        f"{column}_{of}": x,
+        f"{column}_force": force,
+    }
 
 
 def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
@@ -121,7 +143,9 @@ def elastic_tension(springs: Springs, length: Array) -> Array:
         springs: the table.
         length: [m], (K,).
     """
-    tension = springs.stiffness[0] * (length - springs.rest_length[0])
+    stretch = length - springs.rest_length[0]
+    line = lines_of(len(springs.name), springs.law_spring, springs.law_elongation, springs.law_force)
+    tension = springs.stiffness[0] * stretch + value_on_lines(line, stretch)
     return np.where(springs.slack, np.maximum(tension, 0.0), tension)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcli.model.tables.table_base import Array, Changes, Table, per
+from simcli.model.tables.table_base import IN_SCENE, Array, Changes, Table, per
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,9 @@ class Springs(Table, axis="K", entry="spring", is_original=True):
         body: bodies of the ends, WORLD allowed.
         point: in those bodies.
         slack: True: no force when shorter than the rest length.
+        law_spring: spring of each point of a line, tension over elongation; one spring after the other, rising.
+        law_elongation, law_force: of that point, beside what the stiffness gives.
+        damper_spring, damper_rate, damper_force: likewise, tension over the rate of the length.
         pulley_spring: spring that runs over each pulley, one spring after the other, from its first end on.
         pulley_body: bodies of the pulleys, WORLD allowed.
         pulley_point: in those bodies.
@@ -25,6 +28,12 @@ class Springs(Table, axis="K", entry="spring", is_original=True):
     damping: Array = per("W|1 K", "N s/m", changes=Changes.NUMBERS)
     rest_length: Array = per("W|1 K", "m", changes=Changes.NUMBERS)
     slack: Array = per("K", changes=Changes.NUMBERS, kind=bool)
+    law_spring: Array = per("P", left_out=IN_SCENE, optional=True)
+    law_elongation: Array = per("W|1 P", "m", left_out=IN_SCENE, optional=True)
+    law_force: Array = per("W|1 P", "N", left_out=IN_SCENE, optional=True)
+    damper_spring: Array = per("Q", left_out=IN_SCENE, optional=True)
+    damper_rate: Array = per("W|1 Q", "m/s", left_out=IN_SCENE, optional=True)
+    damper_force: Array = per("W|1 Q", "N", left_out=IN_SCENE, optional=True)
     pulley_spring: Array = per("Z", dataset="pulley_spring", optional=True)
     pulley_body: Array = per("Z", refers="B", dataset="pulley_body", optional=True)
     pulley_point: Array = per("W|1 Z xyz", "m", changes=Changes.VALUES, dataset="pulley_point", optional=True)

@@ -160,7 +160,7 @@ class CoordinateForces:
             arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component")
         )
         self.push_weight = tables.column(rows.push_weight)
-        damped = bool(tables.ever(lambda m: m.springs.damping > 0).any())
+        damped = bool(tables.ever(lambda m: m.springs.damping > 0).any()) or len(model.springs.damper_spring) > 0
         self.has_power = damped or self.n_wrenches > 0 or self.has_laws or self.has_frames
 
 

@@ -62,6 +62,10 @@ FIELD_RULES: tuple[FieldRule, ...] = (
         FieldRule(f"{owner}.shapes.*.surface_velocity", _EXACT, "a surface that moves along itself", (_STILL,), _AS_BODY)
         for owner in ("bodies.*", "world")
     ),
+    *(
+        FieldRule(f"forces.*.{key}_table", _EXACT, f"{key} by a table", hint=f"write `{key}`")
+        for key in ("stiffness", "damping")
+    ),
     FieldRule("events", BUILT, "events"),
     FieldRule("initial.assemble", BUILT, "assembly of loops"),
 )

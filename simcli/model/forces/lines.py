@@ -1,0 +1,67 @@
+"""Lines of straight pieces through the points of tables, as sums of bends.
+
+They need no search:
+
+    f(x) = value + slope (x - origin) + sum over the bends of turn max(x - at, 0)
+
+Beyond its ends a line goes on as its outer pieces do. Its integral from 0 on is exact, so that what a force by table stores
+is what it has taken.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model.tables.table_base import Array
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of K items; 0 of an item without points.
+
+    Attributes:
+        value, slope, origin: (W|1, K).
+        begins: (W|1, K), constant with which the integral is 0 at x = 0.
+        start: offsets into the bends, (K + 1,).
+        at, turn: (W|1, bends).
+    """
+
+    value: Array
+    slope: Array
+    origin: Array
+    begins: Array
+    start: Array
+    at: Array
+    turn: Array
+
+
+def lines_of(count: int, item: Array, x: Array, y: Array) -> Lines:
+    """Lines through points.
+
+    Args:
+        count: of items, K.
+        item: (P,) item of each point, one item after the other; none has a single one.
+        x: (W|1, P), rising within an item.
+        y: (W|1, P).
+    """
+    value, slope, origin, begins = np.zeros((4, len(x), count))
+    at, turn = [np.zeros((len(x), 0))], [np.zeros((len(x), 0))]
+    for k in np.unique(item).tolist():
+        own_x, own_y = x[:, item == k], y[:, item == k]
+        steep = np.diff(own_y, axis=1) / np.diff(own_x, axis=1)
+        value[:, k], slope[:, k], origin[:, k] = own_y[:, 0], steep[:, 0], own_x[:, 0]
+        at, turn = [*at, own_x[:, 1:-1]], [*turn, np.diff(steep, axis=1)]
+        begins[:, k] = own_y[:, 0] * own_x[:, 0] - steep[:, 0] * own_x[:, 0] ** 2 / 2.0
+        begins[:, k] -= (turn[-1] * np.maximum(-at[-1], 0.0) ** 2).sum(axis=1) / 2.0
+    n_bends = np.maximum(np.bincount(item, minlength=count) - 2, 0)
+    return Lines(
+        value, slope, origin, begins, np.cumsum([0, *n_bends]), np.concatenate(at, axis=1), np.concatenate(turn, axis=1)
+    )
+
+
+def value_on_lines(lines: Lines, x: Array) -> Array:
+    """(K,) of world 0, at x (K,)."""
+    found = lines.value[0] + lines.slope[0] * (x - lines.origin[0])
+    item = np.repeat(np.arange(len(x)), np.diff(lines.start))
+    np.add.at(found, item, lines.turn[0] * np.maximum(x[item] - lines.at[0], 0.0))
+    return found
