@@ -561,7 +561,8 @@ def page_scenes(name):
 def test_belts_of_the_page_do_what_it_says(tmp_path, solver):
     (text,) = (one for one in page_scenes("contact") if "surface_velocity" in one)
     (tmp_path / "belt.yaml").write_text(text)
-    ended = command("run", tmp_path / "belt.yaml", "-q", *((f"--set=solver.type={solver}",) if solver else ()))
+    more = (f"--set=solver.type={solver}",) if solver else ()
+    ended = command("run", tmp_path / "belt.yaml", "-q", "-o", tmp_path / "run.h5", *more)
     assert ended.returncode == 0, ended.stderr
 
 

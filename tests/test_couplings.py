@@ -663,5 +663,85 @@ def test_scenes_of_the_page_do_what_it_says(tmp_path, name):
     text = (Path(simcli.__file__).parent / "docs" / "coordinates.md").read_text()
     (scene_of_page,) = (part.split("```")[0] for part in text.split("```yaml\n")[1:] if f"\n  {name}:" in part)
     (tmp_path / "scene.yaml").write_text(scene_of_page)
-    ended = command("run", tmp_path / "scene.yaml", "-q")
+    ended = command("run", tmp_path / "scene.yaml", "-q", "-o", tmp_path / "run.h5")
+    assert ended.returncode == 0, ended.stderr
+
+
+# Motors whose effort falls with the speed: one that drives, two that brake, and one along a coupling.
+CURVES = ["{speed: [0, 5, 10], effort: [8, 8, 0]}", "{speed: [-10, 0, 10], effort: [12, 8, 0]}"]
+MOTORS = "world: {gravity: [0, 0, 0]}\nbodies:\n" + "".join(
+    f"  b{k}: {{mass: 1, inertia: {{diag: [1, 1, 2]}}, pose: {{xyz: [0, {3 * k}, 0]}}}}\n" for k in range(4)
+)
+MOTORS += "joints:\n" + "".join(
+    f"  j{k}: {{type: revolute, parent: world, child: b{k}, at: [0, {3 * k}, 0], axis: [0, 0, 1], qd: {speed}{drive}}}\n"
+    for k, (speed, drive) in enumerate(
+        (qd, f", drive: {{mode: velocity, target_velocity: {to}, damping: 1000, effort_limit_table: {curve}}}" * (k < 3))
+        for k, (qd, to, curve) in enumerate([(0, 100, CURVES[0]), (10, -100, CURVES[0]), (10, -100, CURVES[1]), (0, 0, "")])
+    )
+)
+MOTORS += f"""forces:
+  geared: {{type: coupling, of: [{{joint: j3, factor: 2}}],
+    drive: {{mode: velocity, target_velocity: 100, damping: 1000, effort_limit_table: {CURVES[0]}}}}}
+"""
+TOUCHED = MOTORS.replace("mass: 1", "mass: 1, shapes: {s: {type: sphere, radius: 0.1}}")
+MOTOR_RUNS = [(*pair, MOTORS) for pair in ORDERS] + [("generalized", "semi_implicit", TOUCHED)]
+MOTOR_RUNS += [
+    pytest.param(one, "semi_implicit" if one == "maximal" else "moreau", TOUCHED, marks=pytest.mark.full)
+    for one in ("maximal", "natural")
+]
+SPED = {"rk4": 1e-5}  # [rad/s]; steps that take the speed at their start have errors of h E' / I, 8e-4 of 10 rad/s
+
+
+def motor_speeds(t):
+    """Rates, (T, 4): 2 v' = E(v) of one that drives, -E(-v) of one that brakes, 2 E(2 v) of the geared one."""
+    drives = np.where(t < 1.25, 4 * t, 10 - 5 * np.exp(-0.8 * (t - 1.25)))
+    geared = np.where(t < 2.5 / 8, 8 * t, 5 - 2.5 * np.exp(-3.2 * (t - 2.5 / 8)))
+    return np.stack([drives, 10 - 4 * t, -20 + 30 * np.exp(-0.2 * t), geared], axis=1)
+
+
+@pytest.mark.parametrize(("kind", "integrator", "text"), MOTOR_RUNS)
+def test_a_motor_gives_what_its_curve_lets_it(kind, integrator, text):
+    found = runner(text, kind, integrator)(1e-3, 100, 20)
+    t = 0.1 * np.arange(21)
+    rates = found["frames/joint_qd"][:, 0, :4]
+    wanted = motor_speeds(t)
+    assert wanted[-1, 0] > 7
+    assert np.abs(rates - wanted).max() < SPED.get(integrator, 1e-2)
+    assert found["energy/drift"][:, 0] == pytest.approx(0.0, abs=1e-4 if integrator in ("rk4", "implicit") else 1e-9)
+    gained = (2 * (rates**2 - rates[0] ** 2) / 2).sum(axis=1)
+    assert found["energy/input"][:, 0] == pytest.approx(gained, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("effort: [8, 8, 0]}", "effort: [8, 8, 0]}, effort_limit: 3", {"SC207"}),
+        ("effort: [8, 8, 0]}", "effort: [8, 8]}", {"SC205"}),
+        ("effort: [8, 8, 0]}", "effort: [8, 8, -1]}", {"SC231"}),
+        ("speed: [0, 5, 10]", "speed: [0, 5, 5]", {"SC232"}),
+        (
+            "type: revolute, parent: world, child: b0, at: [0, 0, 0], axis: [0, 0, 1], qd: 0",
+            "type: ball, parent: world, child: b0, at: [0, 0, 0]",
+            {"SC362"},
+        ),
+    ],
+)
+def test_curves_of_motors_that_are_none_are_refused(old, new, codes):
+    text = MOTORS.split("forces:")[0].replace(old, new) + "solver: {type: generalized, dt: 1.0e-3}\n"
+    assert {one[0] for one in faults_of(text)} == codes
+
+
+@pytest.mark.parametrize("solver", ["natural, integrator: generalized_alpha", "affine"])
+def test_solvers_without_curves_of_motors_say_so(solver):
+    text = MOTORS.split("forces:")[0] + f"solver: {{type: {solver}, dt: 1.0e-3}}\n"
+    assert {one[0] for one in faults_of(text)} == {"SC501"}
+
+
+def test_motors_of_the_page_do_what_it_says(tmp_path):
+    text = (Path(simcli.__file__).parent / "docs" / "signals.md").read_text()
+    (of_page,) = (
+        part.split("```")[0] for part in text.split("```yaml\n")[1:] if "effort_limit_table" in part.split("```")[0]
+    )
+    (tmp_path / "scene.yaml").write_text(of_page)
+    ended = command("run", tmp_path / "scene.yaml", "-q", "-o", tmp_path / "run.h5")
     assert ended.returncode == 0, ended.stderr

@@ -30,7 +30,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import law_terms
 from simcli.kernels.rows.constrained_system import System, fill
-from simcli.kernels.rows.coordinate_laws import limited_drive
+from simcli.kernels.rows.coordinate_laws import limited_drive, state_limits
 from simcli.kernels.rows.jacobian import apply_jacobian_transpose, mass_entries, report_loops, row_entries
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.constraints.build import constraints_of, drives_by_law
@@ -197,6 +197,7 @@ def push_laws(c: ti.template(), w: ti.i32):
             given, rest, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
             y.laws.drive.store(w, k, given.force)
             y.laws.rest.store(w, k, rest.force)
+            state_limits(y.laws, w, k, v)
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             d = ti.max(y.laws.dof.at(k), 0)

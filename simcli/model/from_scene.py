@@ -11,6 +11,7 @@ from simcli.errors import Where
 from simcli.model.assemble import assemble
 from simcli.model.bodies.body_inputs import ShapeReader, read_bodies, read_points, refuse_clashes
 from simcli.model.bodies.contact_pairs import read_contacts, refuse_flat
+from simcli.model.bodies.driven_contacts import with_driven_contacts
 from simcli.model.body_refusals import (
     refuse_massless,
     refuse_not_representable,
@@ -21,7 +22,7 @@ from simcli.model.body_refusals import (
 from simcli.model.closure.begin import assembly_of, begun, refuse_start
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
-from simcli.model.forces.coupling import read_couplings, read_holds
+from simcli.model.forces.coupling import read_couplings, read_effort_curves, read_holds
 from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.forces.spring import read_springs
 from simcli.model.forces.wrench import add_torques, add_torsions, read_drags, read_wrenches
@@ -40,7 +41,7 @@ from simcli.model.joints.topology import Step, depth_first, placing_order
 from simcli.model.params import param_columns, param_components, param_unit
 from simcli.model.sensor_inputs import read_sensors
 from simcli.model.signals.feedback import read_feedback
-from simcli.model.signals.inputs import with_driven_friction, with_signals
+from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.signal_values import read_signals
 from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.model.tables.worlds import Worlds, join, worlds_of
@@ -66,6 +67,7 @@ _READERS: dict[str, Callable[[Worlds, Model], Any]] = {
     "bushings": read_bushings,
     "combinations": read_couplings,
     "holds": read_holds,
+    "effort_curves": read_effort_curves,
     "drags": read_drags,
 }
 if unread := {*LINK_TABLES} - {*_READERS, "wrenches"}:
@@ -247,7 +249,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
         sensors=read_sensors(worlds, model),
         contacts=contacts,
     )
-    model = with_driven_friction(worlds, model)
+    model = with_driven_contacts(worlds, model)
     _refuse_output(worlds, model)
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":

@@ -100,5 +100,5 @@ def _laws(joint: JointSpec) -> Iterator[str]:
         yield "dry friction"
     if any(value is not None for value in joint.velocity_limit or ()):
         yield "a velocity limit"
-    if any(drive is not None and drive.effort_limit is not None for drive in joint.drive or ()):
+    if any(drive is not None and drive.largest_effort is not None for drive in joint.drive or ()):
         yield "an effort limit"

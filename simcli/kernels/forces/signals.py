@@ -110,26 +110,6 @@ def driven_columns(model: Model) -> set[str]:
     return {route.column for route in routes(model)}
 
 
-class Within:
-    """A column that signals drive, and that counts as within bounds whatever they say: `load(w, i)` inside kernels."""
-
-    _data_oriented = True
-
-    width, kind = 1, None
-
-    def __init__(self, column, least: float, most: float):
-        self.column, self.least, self.most = column, least, most
-
-    def load(self, block, item):
-        """The number of an item."""
-        value = self.column.load(block, item)
-        return local(ti.min(ti.max(value, value * 0.0 + self.least), value * 0.0 + self.most))
-
-    def part(self, block, item, _k: int):
-        """The number of an item, as of columns whose values have components."""
-        return self.load(block, item)
-
-
 class Signals:
     """Device columns of signals and routes.
 

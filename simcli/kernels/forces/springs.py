@@ -18,14 +18,14 @@ Source: Rayleigh (1876), drag that grows with the square of the speed; Stokes (1
 import numpy as np
 
 from simcli.kernels.articulation.points import world_point
-from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.arena import local
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.coordinate_laws import Response, drag_law
 from simcli.kernels.rows.forms import length_along
-from simcli.model.forces.lines import lines_of
+from simcli.kernels.rows.table_lines import TableLines, value_on_line
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.tree_kinematics import link_points, links_of
 from simcli.model.tables.model import Model
@@ -81,47 +81,6 @@ def measure_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.
     x_b, p_b, v_b = world_point(t, s, w, u.link_b.at(m), u.point_b.load(w, m))
     length, rate, along = length_along(p_b - p_a, v_b - v_a)
     return length, rate, along, x_a, x_b
-
-
-class TableLines:
-    """Device columns of lines through the points of tables, see model/forces/lines.py.
-
-    Args:
-        count: of items.
-        item, x, y: of the points.
-        arena: receives the columns.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, count: int, item: np.ndarray, x: np.ndarray, y: np.ndarray, arena: Arena):
-        lines = lines_of(count, item, x, y)
-        items, bends = arena.records(count), arena.records(lines.at.shape[1])
-        self.value, self.slope, self.origin, self.begins = (
-            items.column(one) for one in (lines.value, lines.slope, lines.origin, lines.begins)
-        )
-        self.start = arena.ints(lines.start)
-        self.at, self.turn = bends.column(lines.at), bends.column(lines.turn)
-
-
-@ti.func
-def value_on_line(c: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
-    """Value of line k at x, its slope, and its integral from 0 on.
-
-    Reads: c columns
-    """
-    zero = x * 0.0
-    reach = x - c.origin.load(w, k)
-    slope = zero + c.slope.load(w, k)
-    value = slope * reach + c.value.load(w, k)
-    integral = (slope * reach * 0.5 + c.value.load(w, k)) * reach + c.begins.load(w, k)
-    for m in range(c.start.at(k), c.start.at(k + 1)):
-        past = ti.max(x - c.at.load(w, m), zero)
-        turn = past * c.turn.load(w, m)
-        value = value + turn
-        integral = integral + turn * past * 0.5
-        slope = slope + select(past > 0.0, zero + c.turn.load(w, m), zero)
-    return value, slope, integral
 
 
 class Springs:

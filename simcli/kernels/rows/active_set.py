@@ -4,7 +4,7 @@ from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import AT_LOWER, AT_UPPER, FREE, STUCK, Laws
-from simcli.kernels.rows.coordinate_laws import limit_of
+from simcli.kernels.rows.coordinate_laws import limits_of
 
 
 @ti.func
@@ -44,18 +44,18 @@ def linear_piece_at(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template()
     c1 = law.drive.load(w, k)
     g1 = law.drive_gain.load(w, k)
     g2 = law.rest_gain.load(w, k)
-    limit = limit_of(law, w, k)
+    least, most = limits_of(law, w, k)
     friction = zero + law.friction.load(w, k)
     z = aim + law.rest.load(w, k) * delta
-    drive = ti.max(ti.min(c1, limit), -limit)
+    drive = ti.max(ti.min(c1, most), least)
     pushed = z + drive * delta
     sticks = (friction > 0.0) & (ti.abs(pushed) <= friction * delta)
     side = select(friction > 0.0, select(pushed > 0.0, one, -one), zero)
     pushed = z - friction * side * delta
     speed = (pushed + c1 * delta) / (1.0 + delta * (g1 + g2))
     drive = c1 - g1 * speed
-    full = select(drive > limit, one, select(drive < -limit, -one, zero))
-    held = select(full == 0.0, zero, full * limit)  # an infinite limit is never reached
+    full = select(drive > most, one, select(drive < least, -one, zero))
+    held = select(full == 0.0, zero, select(full > 0.0, most, least))  # an infinite limit is never reached
     speed = select(full == 0.0, speed, (pushed + held * delta) / (1.0 + delta * g2))
     lock = select(sticks, one * STUCK, zero)
     speed = select(sticks, zero, speed)
@@ -93,16 +93,17 @@ def next_linear_pieces(law: Laws, w, k, start, way):
     zero = law.changed.arena.zero()
     one, none = local(zero + 1.0), local(zero + ti.math.inf)
     low, high = local(law.low.load(w, k)), local(law.high.load(w, k))
-    c1, g1, limit = local(law.drive.load(w, k)), local(law.drive_gain.load(w, k)), local(limit_of(law, w, k))
+    c1, g1 = local(law.drive.load(w, k)), local(law.drive_gain.load(w, k))
+    least, most = limits_of(law, w, k)
     slope = select(g1 > 0.0, g1, one)
     sign = select(way > 0.0, one, -one)
-    saturated = [local((c1 - end) / slope) for end in (limit, -limit)]
+    saturated = [local((c1 - end) / slope) for end in (most, least)]
     ends = [(low, select(low > 0.0, one, -one)), (high, select(high < 0.0, -one, one)), (zero, one), (zero, -one)]
     ends += [(speed, select(speed > 0.0, one, -one)) for speed in saturated]
     first, second, brink = none, none, zero
     ways = []
     for speed, side in ends:
-        drive = ti.max(ti.min(c1 - g1 * speed, limit), -limit)
+        drive = ti.max(ti.min(c1 - g1 * speed, most), least)
         rest = law.rest.load(w, k) - law.rest_gain.load(w, k) * speed - law.friction.load(w, k) * side
         aim = local(speed - law.delta.load(w, k) * (drive + rest))
         there = select((speed >= low) & (speed <= high), (aim - start) * sign, none)
@@ -124,7 +125,8 @@ def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     """
     full = law.full.load(w, k)
     linear = full == 0.0
-    held = select(linear, full, full * limit_of(law, w, k))  # an infinite limit is never reached
+    least, most = limits_of(law, w, k)
+    held = select(linear, full, select(full > 0.0, most, least))  # an infinite limit is never reached
     speed = law.rate.load(w, k) + law.shift.load(w, k) * h
     gain = law.rest_gain.load(w, k) + select(linear, law.drive_gain.load(w, k), full * 0.0)
     push = law.rest.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)

@@ -20,6 +20,7 @@ import numpy as np
 
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import BoundedColumn
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.coordinate_laws import (
@@ -28,11 +29,13 @@ from simcli.kernels.rows.coordinate_laws import (
     bound_law,
     foresee,
     foresee_again,
-    limit_of,
+    limits_of,
     servo_law,
+    state_limits,
     torsion_law,
     turn_law,
 )
+from simcli.kernels.rows.table_lines import curves_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.constraints.constraint_tables import Laws as LawTable
 from simcli.model.joints.catalogue import BALLS
@@ -54,6 +57,8 @@ class Laws:
         first_q: index into joint_q of its joint.
         on_ball: 1 for a component of the drive of a ball.  shares_limit: 1 if the three of them have an effort limit.
         share: that of a component, see `share_limits`.
+        curves: effort limits by speed, None without any.  by_speed: 1 for the laws that have one.
+        most_effort, least_effort: [N, N m], by that at the speed of the statement.
         lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
         full: sign of a drive at its effort limit, else 0.
         held, ended: speed of a lock where the last step and where this one ended, infinite for a free coordinate.
@@ -102,6 +107,9 @@ class Laws:
         self.lower, self.upper = items.column(table.lower), items.column(table.upper)
         self.friction, self.velocity_limit = items.column(table.friction), items.column(table.velocity_limit)
         self.effort_limit = items.column(table.effort_limit)
+        self.curves = curves_of(model, table.dof, arena)
+        self.has_curves, self.by_speed = self.curves is not None, items.ints(np.isin(table.dof, model.effort_curves.dof))
+        self.most_effort, self.least_effort = items.arrays(2) if self.has_curves else (None, None)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
         graph = (
             "share",
@@ -125,6 +133,11 @@ class Laws:
             setattr(self, name, items.array())
         self.changed, self.least = arena.single.array(), arena.single.array()
         self.kept = [getattr(self, name) for name in kept]
+
+    def follow_signals(self, forces):
+        """Take the friction that signals drive, where they do, from the columns of forces."""
+        if "law_friction" in forces.driven:
+            self.friction = BoundedColumn(forces.law_friction, 0.0, np.inf)
 
     def clear(self):
         """Start free and slack."""
@@ -218,6 +231,7 @@ def state_law(
     """
     zero = law.changed.arena.zero()
     drive, rest, inertia = law_terms(law, fo, w, k, x, v)
+    state_limits(law, w, k, v)
     law.drive_now.store(w, k, drive.force)
     law.rest_now.store(w, k, rest.force)
     push1, gain1 = foresee(drive, v, b)
@@ -270,9 +284,9 @@ def split_power(
 
     Reads: law and fo columns
     """
-    limit = limit_of(law, w, k)
+    least, most = limits_of(law, w, k)
     drive = select(now, law.drive_now.load(w, k), law.drive.load(w, k) - law.drive_gain.load(w, k) * end)
-    drive = ti.max(ti.min(drive, limit), -limit)
+    drive = ti.max(ti.min(drive, most), least)
     line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
     effort = select(now & (law.lock.load(w, k) == FREE), line, law.effort.load(w, k))
     if law.is_loop.at(k) != 0:

@@ -8,6 +8,7 @@ from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Value
+from simcli.kernels.rows.table_lines import value_on_line
 
 
 @ti.func
@@ -23,6 +24,25 @@ def limit_of(law: ti.template(), w: ti.i32, k: ti.i32):
     return limit
 
 
+def limits_of(law, w, k):
+    """Least and largest effort of the drive of law k, at the speed at which its graph was stated (inside kernels)."""
+    limit = local(limit_of(law, w, k))
+    if not law.has_curves:
+        return -limit, limit
+    arena = law.changed.arena
+    by_speed = local(arena.zero() + ti.cast(law.by_speed.at(k), arena.device.real) > 0.0)
+    return local(select(by_speed, law.least_effort.load(w, k), -limit)), local(
+        select(by_speed, law.most_effort.load(w, k), limit)
+    )
+
+
+def state_limits(law, w, k, v):
+    """Bound the effort of the drive of law k by its curve at a speed: E(v) along it, E(-v) against it (inside kernels)."""
+    if law.has_curves:
+        law.most_effort.store(w, k, value_on_line(law.curves, w, k, v)[0])
+        law.least_effort.store(w, k, -value_on_line(law.curves, w, k, -v)[0])
+
+
 @ti.func
 def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
     """Effort of the drive of law k at once, within its limit: of a ball by the size of all three.
@@ -32,7 +52,8 @@ def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
     one = law.changed.arena.zero() + 1.0
     limit = one * law.effort_limit.load(w, k)
     drive = law.drive.load(w, k)
-    found = ti.max(ti.min(drive, limit), -limit)
+    least, most = limits_of(law, w, k)
+    found = ti.max(ti.min(drive, most), least)
     if ti.static(law.has_shared_limit):
         if law.shares_limit.at(k) != 0:
             first = k - law.component.at(k)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from simcli.model.forces.ends import of_type
-from simcli.model.joints.links import stack_worlds
-from simcli.model.tables.joint_tables import Combinations, HeldSums
+from simcli.model.joints.links import beside, stack_worlds
+from simcli.model.tables.joint_tables import Combinations, EffortCurves, HeldSums
 from simcli.model.tables.model import Array, DriveMode, Model
 from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.force_base import kinds_of_terms
@@ -24,7 +24,7 @@ SOURCES = {
     "drive_damping": ("drive", "damping", 0.0),
     "drive_target": ("drive", "direct_target", 0.0),
     "drive_target_velocity": ("drive", "target_velocity", 0.0),
-    "effort_limit": ("drive", "effort_limit", np.inf),
+    "effort_limit": ("drive", "largest_effort", np.inf),
 }
 
 
@@ -66,6 +66,37 @@ def read_holds(worlds: Worlds, model: Model) -> HeldSums:
         return model.holds
     values = [worlds.numbers(lambda s, n=name: s.forces[n].hold) for name in names]
     return HeldSums(name=tuple(names), **_terms(worlds, model, names), value=stack_worlds(values, ()))
+
+
+def read_effort_curves(worlds: Worlds, model: Model) -> EffortCurves:
+    """Effort limits of drives that depend on the speed, of joints and of couplings.
+
+    Args:
+        worlds: the scenes.
+        model: its joints.
+    """
+    found = [
+        (int(model.joints.qd_start[model.joints.name.index(name)]) + k, lambda s, n=name, k=k: s.joints[n].drive[k])
+        for name, joint in worlds.first.joints.items()
+        for k in range(len(joint.drive or ()))
+    ]
+    sums = [name for name in of_type(worlds, "coupling") if worlds.first.forces[name].hold is None]
+    found += [(model.n_qd + n, lambda s, name=name: s.forces[name].drive) for n, name in enumerate(sums)]
+    found = [(dof, get) for dof, get in found if get(worlds.first) is not None]
+    curves = [(dof, get) for dof, get in found if get(worlds.first).effort_limit_table is not None]
+    if not curves:
+        return model.effort_curves
+    sizes = [worlds.common(lambda s, get=get: len(get(s).effort_limit_table.speed), "joints") for _, get in curves]
+    speed, effort = (
+        beside(
+            [
+                worlds.numbers(lambda s, get=get, key=key: getattr(get(s).effort_limit_table, key), (size,))
+                for (_, get), size in zip(curves, sizes, strict=True)
+            ]
+        )
+        for key in ("speed", "effort")
+    )
+    return EffortCurves(np.repeat([dof for dof, _ in curves], sizes).astype(np.int32), speed, effort)
 
 
 def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:

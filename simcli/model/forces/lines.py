@@ -4,8 +4,8 @@ They need no search:
 
     f(x) = value + slope (x - origin) + sum over the bends of turn max(x - at, 0)
 
-Beyond its ends a line goes on as its outer pieces do. Its integral from 0 on is exact, so that what a force by table stores
-is what it has taken.
+Beyond its ends a line goes on as its outer pieces do, or is held. Its integral from 0 on is exact, so that what a force by
+table stores is what it has taken.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Lines:
     turn: Array
 
 
-def lines_of(count: int, item: Array, x: Array, y: Array) -> Lines:
+def bent_lines(count: int, item: Array, x: Array, y: Array) -> Lines:
     """Lines through points.
 
     Args:
@@ -57,6 +57,14 @@ def lines_of(count: int, item: Array, x: Array, y: Array) -> Lines:
     return Lines(
         value, slope, origin, begins, np.cumsum([0, *n_bends]), np.concatenate(at, axis=1), np.concatenate(turn, axis=1)
     )
+
+
+def ends_of_lines(count: int, item: Array, x: Array) -> tuple[Array, Array]:
+    """First and last x of each line, (W|1, K), 0 of an item without points; see `bent_lines`."""
+    low, high = np.zeros((2, len(x), count))
+    for k in np.unique(item).tolist():
+        low[:, k], high[:, k] = x[:, item == k].min(axis=1), x[:, item == k].max(axis=1)
+    return low, high
 
 
 def value_on_lines(lines: Lines, x: Array) -> Array:

@@ -7,8 +7,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
-from simcli.model.forces.lines import lines_of, value_on_lines
-from simcli.model.joints.links import stack_worlds
+from simcli.model.forces.lines import bent_lines, value_on_lines
+from simcli.model.joints.links import beside, stack_worlds
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.worlds import Worlds
@@ -54,8 +54,7 @@ def _read_lines(worlds: Worlds, names: list[str], column: str, key: str, of: str
         size = worlds.common(lambda s, n=name: len(getattr(s.forces[n], key).force), f"forces.{name}.{key}")
         sizes.append(size)
         points.append(worlds.numbers(lambda s, n=name: getattr(s.forces[n], key).points(), (2, size)))
-    lead = max(map(len, points))
-    x, force = np.moveaxis(np.concatenate([np.broadcast_to(one, (lead, *one.shape[1:])) for one in points], axis=2), 1, 0)
+    x, force = (beside([one[:, side] for one in points]) for side in range(2))
     return {
         f"{column}_spring": np.repeat(list(tables), sizes).astype(np.int32),
         f"{column}_{of}": x,
@@ -144,7 +143,7 @@ def elastic_tension(springs: Springs, length: Array) -> Array:
         length: [m], (K,).
     """
     stretch = length - springs.rest_length[0]
-    line = lines_of(len(springs.name), springs.law_spring, springs.law_elongation, springs.law_force)
+    line = bent_lines(len(springs.name), springs.law_spring, springs.law_elongation, springs.law_force)
     tension = springs.stiffness[0] * stretch + value_on_lines(line, stretch)
     return np.where(springs.slack, np.maximum(tension, 0.0), tension)
 

@@ -26,7 +26,7 @@ from simcli.model.constraints.massless import carrying
 from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.edit import joint_inputs
 from simcli.model.joints.gears import polynomial_at
-from simcli.model.joints.links import build_links
+from simcli.model.joints.links import beside, build_links
 from simcli.model.joints.mechanism import DOF_DEFAULTS, JointInput
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.state import State
@@ -177,13 +177,6 @@ def with_state(model: Model, start: State, q: list[Array], qd: list[Array]) -> M
 def with_damping(model: Model) -> Dofs:
     """The dofs with the damping of soft limits written out: without a tree nobody could tell what inertia they meet."""
     return replace(model.dofs, limit_damping=limit_damping(model))
-
-
-def beside(pieces: list[Array]) -> Array:
-    """Arrays (W|1, n, ...) side by side along the second axis."""
-    lead = max(len(piece) for piece in pieces)
-    whole = [piece if len(piece) == lead else np.broadcast_to(piece, (lead, *piece.shape[1:])) for piece in pieces]
-    return np.concatenate(whole, axis=1)
 
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn

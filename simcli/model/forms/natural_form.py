@@ -25,8 +25,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.constraints.massless import arms
-from simcli.model.forms.maximal_form import FREE_SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.forms.maximal_form import FREE_SUFFIX, with_damping, with_dofs, with_joints, with_state
 from simcli.model.joints.catalogue import BALLS, POSES
+from simcli.model.joints.links import beside
 from simcli.model.joints.mechanism import JointInput
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.state import State

@@ -343,7 +343,7 @@ def _read_drives(worlds: Worlds, part: JointInput) -> None:
         ("drive_damping", "damping", 0.0),
         ("drive_target", "direct_target", 0.0),
         ("drive_target_velocity", "target_velocity", 0.0),
-        ("effort_limit", "effort_limit", np.inf),
+        ("effort_limit", "largest_effort", np.inf),
     )
     for column, key, default in sources:
         read = lambda one, k=key, d=default: d if one is None else constant_part(_or(getattr(one, k), d))  # noqa: E731

@@ -138,6 +138,13 @@ _RANK = attrgetter("ndim")
 _PORTION = 4096  # worlds whose inertias are turned together: what arises on the way stays in the caches
 
 
+def beside(pieces: list[Array]) -> Array:
+    """Arrays (W|1, n, ...) side by side along the second axis."""
+    lead = max(len(piece) for piece in pieces)
+    whole = [piece if len(piece) == lead else np.broadcast_to(piece, (lead, *piece.shape[1:])) for piece in pieces]
+    return np.concatenate(whole, axis=1)
+
+
 def stack_worlds(arrays: list[Array], shape: tuple[int, ...]) -> Array:
     """Stack arrays with leading world axes of 1 or W along a second axis.
 

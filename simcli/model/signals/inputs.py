@@ -8,22 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.bodies.contact_numbers import friction_signals, written_shape
-from simcli.model.bodies.contact_pairs import members_of
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.links import stack_worlds
 from simcli.model.signals.signal_values import activation_name, labels_of, signal_values, signals_of
 from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
-from simcli.model.tables.worlds import Worlds, constant_part, pose_of
+from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
 
 
-class _Wiring:
+class Wiring:
     """Rows of `Inputs`, and the motions, as they are found."""
 
     def __init__(self, worlds: Worlds, model: Model):
@@ -52,10 +50,12 @@ class _Wiring:
         self.drive(Driven.DRIVE_TARGET_VELOCITY, item, drive.target_velocity)
 
     def inputs(self) -> Inputs:
+        """The table of what signals drive."""
         rows = np.array(self.rows, np.int32).reshape(-1, 3).T
         return Inputs(*(column.copy() for column in rows), stack_worlds(self.gains, ()))
 
     def motions(self) -> Motions:
+        """The table of prescribed motions."""
         value = np.zeros((max(map(len, self.value.values()), default=1), self.model.n_qd))
         for dof, one in self.value.items():
             value[:, dof] = one
@@ -73,11 +73,10 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     Returns:
         The model.
     """
-    wiring = _Wiring(worlds, model)
+    wiring = Wiring(worlds, model)
     _drives(wiring)
     _forces(wiring)
     _holds(wiring)
-    _surfaces(wiring)
     _joint_motions(wiring)
     for body, (name, spec) in enumerate(worlds.first.bodies.items()):
         if spec.kinematic or spec.motion is not None:
@@ -88,22 +87,7 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     return started(worlds, model) if motions.kind.any() else model
 
 
-def with_driven_friction(worlds: Worlds, model: Model) -> Model:
-    """Let signals drive friction of contacts.
-
-    Args:
-        worlds: the scenes.
-        model: of the same scenes, with its contacts and signals.
-    """
-    if model.contacts is None or not any(is_signal(pair.friction) for pair in worlds.first.contact.pairs):
-        return model
-    wiring = _Wiring(worlds, model)
-    for k, text in enumerate(friction_signals(worlds.first, *members_of(model))):
-        wiring.drive(Driven.CONTACT_FRICTION, k, text)
-    return replace(model, inputs=wiring.inputs())
-
-
-def _drives(wiring: _Wiring) -> None:
+def _drives(wiring: Wiring) -> None:
     model = wiring.model
     for name, joint in wiring.worlds.first.joints.items():
         first = model.joints.qd_start[model.joints.name.index(name)]
@@ -115,7 +99,7 @@ def _drives(wiring: _Wiring) -> None:
                 wiring.drive(Driven.AIM, first, aim)
 
 
-def _forces(wiring: _Wiring) -> None:
+def _forces(wiring: Wiring) -> None:
     model = wiring.model
     combined = [
         (name, force)
@@ -138,7 +122,7 @@ def _forces(wiring: _Wiring) -> None:
                 wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
 
 
-def _holds(wiring: _Wiring) -> None:
+def _holds(wiring: Wiring) -> None:
     for body, spec in enumerate(wiring.worlds.first.bodies.values()):
         hold = spec.affine.transform if spec.affine is not None else None
         for *keys, column in HOLDS if hold is not None else ():
@@ -147,20 +131,7 @@ def _holds(wiring: _Wiring) -> None:
                     wiring.drive(column, 6 * body + 3 * n + k, text, k)
 
 
-def _surfaces(wiring: _Wiring) -> None:
-    """Velocities of surfaces, turned from the frames of their shapes into those of their bodies."""
-    worlds, shapes = wiring.worlds, wiring.model.shapes
-    bodies = [*worlds.first.bodies, "world"]
-    for s, (name, body) in enumerate(zip(shapes.name, shapes.body.tolist(), strict=True)):
-        read = lambda scene, label=(name, bodies[body]): written_shape(scene, *label)[0]  # noqa: E731
-        vector = read(worlds.first).surface_velocity
-        for k, text in enumerate(vector if any(map(is_signal, vector)) else ()):
-            turn = rot.quat_to_matrix(pose_of(worlds, lambda scene, read=read: read(scene).pose)[:, 3:])
-            for i in range(3):
-                wiring.drive(Driven.SURFACE_VELOCITY, 3 * s + i, text, k, turn[:, i, k])
-
-
-def _joint_motions(wiring: _Wiring) -> None:
+def _joint_motions(wiring: Wiring) -> None:
     worlds, joints = wiring.worlds, wiring.model.joints
     for name, joint in worlds.first.joints.items():
         first = joints.qd_start[joints.name.index(name)]
@@ -178,7 +149,7 @@ def _joint_motions(wiring: _Wiring) -> None:
             wiring.drive(Driven.MOTION, first + k, getattr(motion, key))
 
 
-def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
+def _body_motion(wiring: Wiring, body: int, name: str) -> None:
     """A body with a motion: every dof of its joint to the world that has no motion of its own gets a velocity."""
     worlds, joints = wiring.worlds, wiring.model.joints
     spec, path = worlds.first.bodies[name], f"bodies.{name}"
@@ -206,7 +177,7 @@ def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
         _free_motion(wiring, name, j)
 
 
-def _free_motion(wiring: _Wiring, name: str, j: int) -> None:
+def _free_motion(wiring: Wiring, name: str, j: int) -> None:
     """Velocity of the centre of mass and angular velocity, turned from the world into the anchor frame of the joint.
 
     In a plane along the axes of the joint, whose coordinates are those of the origin: only a centre there is prescribed.

@@ -78,7 +78,7 @@ class Dofs(Table, entry="dof", is_original=True):
         velocity_limit: +inf if there is none.
         drive_mode: DriveMode.
         drive_target: position target, or effort in EFFORT mode.
-        effort_limit: +inf if there is none.
+        effort_limit: +inf if there is none; where it depends on the speed the largest one, see `EffortCurves`.
         q_given: True where the scene wrote the initial coordinate (all dofs of a quaternion joint alike).
         qd_given: True where the scene wrote the initial velocity, 0 included.
     """
@@ -132,6 +132,21 @@ class Mimics(Table, axis="M", entry="mimic"):
         parts = self.offset[..., None], self.ratio[..., None], self.curve
         lead = max(map(len, parts))
         return np.concatenate([np.broadcast_to(one, (lead, *one.shape[1:])) for one in parts], axis=-1)
+
+
+@dataclass(frozen=True)
+class EffortCurves(Table, left_out=IN_SCENE):
+    """Points of the lines that bound efforts of drives by the speed along them; held beyond their ends.
+
+    Attributes:
+        dof: of each point, one dof after the other; of a coupling that of its coordinate, as in `Inputs`.
+        speed: rising within a dof.
+        effort: largest one there.
+    """
+
+    dof: Array = per("P")
+    speed: Array = per("W|1 P", "m/s, rad/s")
+    effort: Array = per("W|1 P", "N, N m")
 
 
 @dataclass(frozen=True)

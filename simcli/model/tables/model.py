@@ -14,7 +14,7 @@ from typing import get_args
 from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
 from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches
 from simcli.model.tables.form_tables import Affine, Columns, Naturals
-from simcli.model.tables.joint_tables import Combinations, Dofs, HeldSums, Joints, Links, Mimics
+from simcli.model.tables.joint_tables import Combinations, Dofs, EffortCurves, HeldSums, Joints, Links, Mimics
 from simcli.model.tables.sensor_tables import Sensors
 from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Signals
 from simcli.model.tables.start_tables import AsDrawn, Beginning
@@ -103,6 +103,7 @@ class Model:
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
         holds: sums of coordinates that are held.
+        effort_curves: effort limits that depend on the speed.
         combinations: of coordinates; in the form that solvers step (forms/maximal_form.py) joints stand for them.
     """
 
@@ -124,6 +125,7 @@ class Model:
     bushings: Bushings = field(default_factory=Bushings.empty)
     combinations: Combinations = field(default_factory=Combinations.empty)
     holds: HeldSums = field(default_factory=HeldSums.empty)
+    effort_curves: EffortCurves = field(default_factory=EffortCurves.empty)
     cables: Cables
     wrenches: Wrenches
     drags: Drags = field(default_factory=Drags.empty)

@@ -17,8 +17,8 @@ from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.pack_arrays import BoundedColumn
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.signals import Within
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.expressions import any_lane, get_lane
@@ -76,7 +76,7 @@ class Contacts:
             self.surface_velocity, self.carried = forces.surface_velocity, items.array(Vec3)
         self.friction = self.collider.friction
         if "contact_friction" in forces.driven:
-            self.friction = Within(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
+            self.friction = BoundedColumn(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(

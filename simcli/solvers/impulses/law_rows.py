@@ -7,7 +7,7 @@ three rows together, whose impulses stay within h E: a box that each search rene
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.coordinate_laws import limit_of, share_limits
+from simcli.kernels.rows.coordinate_laws import limits_of, share_limits
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
 from simcli.solvers.rows.active_set import find_reference_velocities
 
@@ -44,8 +44,9 @@ def row_of_law(
         on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
     elif kind == DRIVE:
         on, bias, soft = row_of_line(c, on, y.laws.drive.load(w, k), y.laws.drive_gain.load(w, k), bias, h)
-        upper = ti.min(limit_of(y.laws, w, k) * h, upper)
-        lower = -upper
+        least, most = limits_of(y.laws, w, k)
+        upper = ti.min(most * h, upper)
+        lower = ti.max(least * h, lower)
     elif kind == FRICTION:
         upper = y.laws.friction.load(w, k) * h
         on = on & (upper > 0.0)

@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
 from simcli.kernels.rows.constrained_system import System
-from simcli.kernels.rows.coordinate_laws import limit_of
+from simcli.kernels.rows.coordinate_laws import limits_of
 from simcli.solvers.base import needs
 from simcli.solvers.rows.motions import end_speed_of_lock
 
@@ -56,8 +56,8 @@ def _weigh_laws(c: ti.template(), w: ti.i32, h: ti.template()):
         drive = y.laws.drive.load(w, k)
         drive_gain = y.laws.drive_gain.load(w, k)
         if m.has_drive.at(k) != 0:  # in a row, unless it is constant
-            limit = limit_of(y.laws, w, k)
-            push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
+            least, most = limits_of(y.laws, w, k)
+            push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, most), least))
         else:
             push = push + drive
             gain = gain + drive_gain

@@ -15,6 +15,7 @@ from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.coordinate_laws import bound_law, part_within, servo_law, turn_law
+from simcli.kernels.rows.table_lines import curves_of, value_on_line
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.tables.model import Model
 
@@ -38,7 +39,7 @@ class Drives:
         component: of a dof of a ball, which of the three.  row, lead: see `switches` and `prescribed`.
         unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
         before: of a motion, the effort without what kinematic bodies are held by.
-        effort_limit: [N, N m], infinite where there is none.
+        effort_limit: [N, N m], infinite where there is none.  curves: those by speed, of those that are `by_speed`.
         joint: of those whose power is asked for, else -1.  is_first: 1 for the first dof of its joint.
         effort: [N, N m], (NV), of the dofs.  power: [W], (J), of the joints.
     """
@@ -71,6 +72,9 @@ class Drives:
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.array()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
         self.has_limit = bool(tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))[dofs].any())
+        self.curves = curves_of(model, dofs, arena)
+        self.has_curves = self.curves is not None
+        self.by_speed = items.ints(np.isin(dofs, model.effort_curves.dof))
         self.joint = items.ints(np.where(np.isin(owner, powers), owner, -1))
         self.is_first = items.ints(dofs == starts[owner])
         self.effort, self.power = arena.array(model.n_qd), arena.array(model.n_joints)
@@ -134,7 +138,12 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
         given = select((bound.stiffness > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
     if ti.static(p.has_limit):
         limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
-        given = select(given > limit, limit, select(given < -limit, -limit, given))
+        least, most = -limit, limit
+        if ti.static(p.has_curves):
+            if p.by_speed.at(n) != 0:
+                most = value_on_line(p.curves, w, n, v)[0]
+                least = -value_on_line(p.curves, w, n, -v)[0]
+        given = select(given > most, most, select(given < least, least, given))
     if ti.static(p.has_motion):
         if p.kind.at(n) == _MOTION:
             given = effort_of_motion(c, w, n)

@@ -14,7 +14,7 @@ from simcli.kernels.device.programs import Program, Registers
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.kinematic_bodies import KinematicBodies
 from simcli.kernels.forces.prescribed_target import Prescribed
-from simcli.kernels.forces.signals import Signals, Within
+from simcli.kernels.forces.signals import Signals
 from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.build import constraints_of, drives_by_law, is_smooth
@@ -216,8 +216,7 @@ class Core:
             Limits.of(options),
             self.impulses_of(model, options, arena),
         )
-        if "law_friction" in self.forces.driven:
-            self.bound.system.laws.friction = Within(self.forces.law_friction, 0.0, np.inf)
+        self.bound.system.laws.follow_signals(self.forces)
         capacity = self.bound.impulses.contacts.capacity if self.touches else 0
         self.contacts = ContactReport(arena, capacity, self.reports["contacts"], plan.lets_pass)
         self.multipliers, self.diag = self.bound.system.force, self.bound.diag

@@ -6,6 +6,7 @@ Gears (`mimic`) are joints that follow each other, without circles. A prescribed
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from simcli.joint_types import Coordinates, types_with
 from simcli.spec.base import dofs
 from simcli.spec.base.nodes import PathStep, find, format_path
 from simcli.spec.faults.checker import Checker
@@ -21,6 +22,7 @@ READS: dict[str, frozenset[str]] = {
     "velocity": frozenset(("target_velocity", "damping")),
     "effort": frozenset(("target",)),
 }
+_BALLS = types_with(Coordinates.QUATERNION)
 GAIN = {"target": "stiffness", "target_velocity": "damping"}  # what a target needs to have an effect, but in effort mode
 _MEANT = {
     ("velocity", "target"): "the target of this mode is `target_velocity`; or write mode: position",
@@ -42,6 +44,9 @@ def check_drives(check: Checker, name: str, joint: JointSpec) -> None:
         for key in unread:
             message = f"the drive of joint `{name}` has mode {drive.mode}, which reads no `{key}`"
             check.fault("SC472", message, (*path, key), _MEANT[drive.mode, key], on_key=True)
+        if drive.effort_limit_table is not None and joint.type in _BALLS:
+            message = f"the drive of joint `{name}` turns about any axis, and has no speed along one"
+            check.fault("SC362", message, (*path, "effort_limit_table"), "write `effort_limit`, a number", True)
         if drive.mode == "effort":
             _check_effort(check, name, drive, path)
         elif not unread:
@@ -62,7 +67,7 @@ def check_limits(check: Checker, name: str, joint: JointSpec) -> None:
 
 def _check_effort(check: Checker, name: str, drive: DriveSpec, path: tuple[PathStep, ...]) -> None:
     """Warn of a drive that does nothing; one that says how strong it is describes a motor at rest."""
-    if drive.effort_limit is None and not _asks(drive.target) and not _changes(check, (*path, "target")):
+    if drive.largest_effort is None and not _asks(drive.target) and not _changes(check, (*path, "target")):
         hint = "write `target`, the effort, or let an event or a batch set it; `effort_limit` says that a program will"
         check.fault("SC473", f"the effort drive of joint `{name}` has the target 0", path, hint, True, severity="warning")
 

@@ -150,7 +150,7 @@ def _moved_in_part(joint: JointSpec) -> bool:
 
 
 def _limited_unevenly(joint: JointSpec) -> bool:
-    return len({None if drive is None else drive.effort_limit for drive in joint.drive or ()}) > 1
+    return len({None if drive is None else drive.largest_effort for drive in joint.drive or ()}) > 1
 
 
 def _bounded_softly(joint: JointSpec) -> bool:
@@ -214,7 +214,7 @@ def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
         yield "limit"
     if joint.drive is not None:
         yield "drive"
-        if any(drive is not None and drive.effort_limit is not None for drive in joint.drive):
+        if any(drive is not None and drive.largest_effort is not None for drive in joint.drive):
             yield "effort_limit"
     yield from (key for key in ("friction", "damping", "armature") if any(getattr(joint, key)))
     if joint.velocity_limit is not None:
@@ -286,8 +286,8 @@ def written_path(check: Checker, name: str, field: str) -> tuple:
     key = "drive" if field == "effort_limit" else field
     path = ("joints", name, key)
     if check.has(f"joints.{name}.{key}"):
-        below = (*path, "effort_limit")
-        return below if field == "effort_limit" and check.has(f"joints.{name}.drive.effort_limit") else path
+        below = ("effort_limit", "effort_limit_table") if field == "effort_limit" else ()
+        return next(((*path, one) for one in below if check.has(f"joints.{name}.drive.{one}")), path)
     if field == "enabled":
         for index, event in enumerate(check.spec.events):
             if f"joints.{name}.enabled" in event.set:

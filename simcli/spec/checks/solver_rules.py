@@ -106,6 +106,9 @@ def check_efforts(check: Checker) -> None:
     if check.spec.solver.type != "affine":
         return
     for name, joint in check.spec.joints.items():
+        if any(drive is not None and drive.effort_limit_table is not None for drive in joint.drive or ()):
+            path = written_path(check, name, "effort_limit")
+            refuse_field(check, "an effort limit by a table", path, "write `effort_limit`, a number", True)
         leader = check.spec.joints.get(joint.mimic.joint) if joint.mimic is not None else None
         if leader is not None and joint.type in AFFINE_COORDINATES and leader.type not in AFFINE_COORDINATES:
             hint = f"gears join {', '.join(sorted(AIMS))} and cylindrical joints"

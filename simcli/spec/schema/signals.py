@@ -1,6 +1,7 @@
 """Schema of signals, functions of time and laws that follow what bodies do, and of the drives and motions they prescribe."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, WrapValidator, model_validator
@@ -260,6 +261,26 @@ def _of_one_dof(key: str, value: Any) -> Any:
     return value
 
 
+class EffortCurve(SpecModel):
+    """Largest effort of a drive by the speed along it: straight between points, held beyond the ends.
+
+    At the rate v an effort is at most E(v), and at least -E(-v): speeds above 0 are those of a motor that drives, those below 0
+    of one that brakes.
+    """
+
+    speed: tuple[AnyNumber, ...] = doc(REQUIRED, "Speeds, rising", "rad/s or m/s", [0, 100, 200], min_length=2)
+    effort: tuple[quantity(ge=0), ...] = doc(REQUIRED, "Largest effort at each", "N*m or N", [5, 5, 0], min_length=2)
+
+    @model_validator(mode="after")
+    def _is_line(self) -> "EffortCurve":
+        if len(self.speed) != len(self.effort):
+            message = f"{len(self.effort)} efforts for {len(self.speed)} speeds"
+            raise refuse("SC205", message, "write one effort per speed", "effort")
+        if any(b <= a for a, b in pairwise(self.speed)):
+            raise refuse("SC232", "the speeds do not rise", "sort them", "speed")
+        return self
+
+
 class DriveSpec(SpecModel):
     """An actuator on one dof."""
 
@@ -273,7 +294,23 @@ class DriveSpec(SpecModel):
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
     damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
     effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
+    effort_limit_table: EffortCurve | None = doc(
+        None, "Instead: largest effort by speed, as of a motor", "", "{speed: [0, 100, 200], effort: [5, 5, 0]}"
+    )
     activation: ActivationSpec | None = doc(None, "Lag of `target`, alone", "", "{time_constant: 0.05}")
+
+    @model_validator(mode="after")
+    def _limited_once(self) -> "DriveSpec":
+        if self.effort_limit is not None and self.effort_limit_table is not None:
+            raise refuse(
+                "SC207", "`effort_limit_table` stands in place of `effort_limit`", "keep one of them", "effort_limit"
+            )
+        return self
+
+    @property
+    def largest_effort(self) -> float | None:
+        """Its effort limit at the speed where that is largest; None without one."""
+        return self.effort_limit if self.effort_limit_table is None else max(self.effort_limit_table.effort)
 
     @model_validator(mode="after")
     def _lagged(self) -> "DriveSpec":
