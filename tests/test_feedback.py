@@ -380,6 +380,54 @@ def test_a_drive_with_an_activation_follows_the_lag_of_its_target(mode):
     assert np.ptp(found[:, 1]) > 0.05
 
 
+@pytest.mark.parametrize("method", ["exact", "euler"])
+@pytest.mark.parametrize(
+    ("kind", "integrator"), [("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06")]
+)
+def test_a_lag_rises_and_falls_in_times_of_its_own(method, kind, integrator):
+    """A pulse: 1 - exp(-t / rise), then exp(-t / fall) of what was there; with equal times it is the plain lag."""
+    rise, fall, on, n = 0.02, 0.07, 0.03, 90
+    table = f"{{time: [0, {on}], value: [2, 0], interpolate: previous}}"
+    pulse = f"signals: {{s: {{table: {table}}}}}\n"
+    effort = "{mode: effort, target: $s, activation: {LAG, method: METHOD}}".replace("METHOD", method)
+    of = lambda lag: motion(  # noqa: E731
+        runner(SLIDER.replace("DRIVE", effort.replace("LAG", lag)) + pulse, kind, integrator)(H, 1, n)
+    )
+    t = H * np.arange(n)
+    on_steps = round(on / H)
+    if method == "exact":
+        top = 2 * -np.expm1(-on / rise)
+        y = np.where(t < on - H / 2, 2 * -np.expm1(-t / rise), top * np.exp(-(t - on) / fall))
+    else:
+        k = np.arange(n)
+        up = 2 * (1 - (1 - H / rise) ** np.minimum(k, on_steps))
+        y = up * (1 - H / fall) ** np.maximum(k - on_steps, 0)
+    found = of(f"rise: {rise}, fall: {fall}")
+    gained = np.diff(found[:, 1])
+    if integrator == "semi_implicit":
+        assert np.abs(gained - H * y / MASS).max() < 1e-12
+    else:  # whose velocities are those half a step off
+        assert np.abs(found[-1, 1] - START[1] - H * y.sum() / MASS).max() < 2 * H * 2 / MASS
+    plain, same = of(f"time_constant: {rise}"), of(f"rise: {rise}, fall: {rise}")
+    assert np.abs(plain - same).max() < 1e-12
+    assert np.abs(plain - found).max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("lag", "code"),
+    [
+        ("rise: 0.1", "SC202"),
+        ("fall: 0.1", "SC202"),
+        ("initial: 0.1", "SC202"),
+        ("time_constant: 0.1, rise: 0.1, fall: 0.2", "SC207"),
+        ("rise: 0.1, fall: 0", "SC231"),
+    ],
+)
+def test_times_of_lags_that_contradict_are_refused(lag, code):
+    drive = f"{{mode: effort, target: 1, activation: {{{lag}}}}}"
+    assert [one for one, _, _ in faults_of(SLIDER.replace("DRIVE", drive))] == [code]
+
+
 def test_a_lag_of_what_no_law_reads_is_refused():
     drive = "{mode: velocity, target_velocity: 1, damping: 3, activation: {time_constant: 0.1}}"
     assert [code for code, _, _ in faults_of(SLIDER.replace("DRIVE", drive))] == ["SC472"]

@@ -7,7 +7,7 @@ Of a sample k, T after the one before, and with the error e = target - input:
              v = P + I_k + D,   u = v within the limits
              I_(k+1) = I_k + T (ki e_k + (u - v) / Tt)     back_calculation, Tt the tracking time
              I_(k+1) = I_k + T ki e_k, but I_k while v is beyond a limit and ki e_k would draw it farther     clamp
-    filter   y_k,   y_(k+1) = y_k + a (x_k - y_k),   a = 1 - exp(-T / tau) exact, T / tau euler
+    filter   y_k,   y_(k+1) = y_k + a (x_k - y_k),   a = 1 - exp(-T / tau) exact, T / tau euler; tau is rise or fall
 
 and then delay and limits of the signal.
 
@@ -74,12 +74,23 @@ def _pid(code: Code, signal, period: float) -> Term:
 def _filter(code: Code, signal, period: float) -> Term:
     """A first-order lag, see above."""
     lag = signal.filter
-    part = period / lag.time_constant
-    part = -_expm1(-part) if lag.method == "exact" else part
     place = code.names.states(1)
     now = _state(code, place, code.number(lag.initial))
-    _keep(code, place, now + (code.formula(lag.input) - now) * code.number(part))
+    gap = code.formula(lag.input) - now
+    if lag.rise is None:
+        step = gap * code.number(_part(lag, period, lag.time_constant))
+    else:
+        none = code.number(0.0)
+        step = code.of(Op.MAXIMUM, gap, none) * code.number(_part(lag, period, lag.rise))
+        step = step + code.of(Op.MINIMUM, gap, none) * code.number(_part(lag, period, lag.fall))
+    _keep(code, place, now + step)
     return now
+
+
+def _part(lag, period: float, time: float) -> float:
+    """What a lag makes up of a gap in a sample."""
+    part = period / time
+    return -_expm1(-part) if lag.method == "exact" else part
 
 
 def _state(code: Code, place: int, first: Term) -> Term:

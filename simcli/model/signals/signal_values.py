@@ -49,9 +49,8 @@ def _drives(spec: SceneSpec) -> Iterator[tuple[str, DriveSpec | None]]:
 
 def _lag(drive: DriveSpec) -> SignalSpec:
     lag = drive.activation
-    return SignalSpec(
-        filter=FilterSignal(input=drive.target, time_constant=lag.time_constant, initial=lag.initial, method=lag.method)
-    )
+    times = {key: getattr(lag, key) for key in ("time_constant", "rise", "fall")}
+    return SignalSpec(filter=FilterSignal(input=drive.target, initial=lag.initial, method=lag.method, **times))
 
 
 _PARAMETERS = 4

@@ -169,9 +169,24 @@ class PidSignal(SpecModel):
 class ActivationSpec(SpecModel):
     """A first-order lag between what a drive is told and what it does: time_constant y' = target - y."""
 
-    time_constant: PositiveTime = doc(REQUIRED, "Time constant", "s", 0.05)
+    time_constant: PositiveTime | None = doc(None, "Time constant", "s", 0.05)
+    rise: PositiveTime | None = doc(None, "Instead, with `fall`: time constant while the value rises", "s", 0.01)
+    fall: PositiveTime | None = doc(None, "Time constant while it falls", "s", 0.04)
     initial: AnyNumber = doc(0.0, "Value at t = 0", "of the driven quantity", 0)
     method: Literal["exact", "euler"] = doc("exact", "Its step: exact for an input that is held, or Euler's", "", "euler")
+
+    @model_validator(mode="after")
+    def _timed(self) -> "ActivationSpec":
+        apart = [key for key in ("rise", "fall") if getattr(self, key) is not None]
+        if self.time_constant is not None and apart:
+            message = f"`{apart[0]}` stands beside `time_constant`"
+            raise refuse("SC207", message, "write `rise` and `fall`, or `time_constant` alone", apart[0])
+        if len(apart) == 1:
+            lacking = "fall" if apart == ["rise"] else "rise"
+            raise refuse("SC202", f"`{lacking}` is missing", f"write it beside `{apart[0]}`, or `time_constant` alone")
+        if self.time_constant is None and not apart:
+            raise refuse("SC202", "`time_constant` is missing", "write time_constant: 0.05, or rise and fall")
+        return self
 
 
 class FilterSignal(ActivationSpec):
@@ -264,8 +279,8 @@ def _of_one_dof(key: str, value: Any) -> Any:
 class EffortCurve(SpecModel):
     """Largest effort of a drive by the speed along it: straight between points, held beyond the ends.
 
-    At the rate v an effort is at most E(v), and at least -E(-v): speeds above 0 are those of a motor that drives, those below 0
-    of one that brakes.
+    At the rate v an effort is at most E(v), and at least -E(-v): speeds above 0 are those of a motor that drives, those
+    below 0 of one that brakes.
     """
 
     speed: tuple[AnyNumber, ...] = doc(REQUIRED, "Speeds, rising", "rad/s or m/s", [0, 100, 200], min_length=2)
