@@ -150,6 +150,63 @@ def test_noise_is_the_same_whatever_finds_what_it_is_added_to(solver, whole, tmp
         np.testing.assert_allclose(found[name], wanted[name][: len(found[name])], atol=1e-12)
 
 
+TURN_ON, DRIFT, TIME, SOME = 0.4, 0.7, 0.02, 150
+BIASED = f"""simcli: 1
+bodies: {{still: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}
+world: {{gravity: [0, 0, 0]}}
+sensors:
+  stays: {{type: gyro, at: still, noise: {{turn_on: {TURN_ON}}}}}
+  wanders: {{type: gyro, at: still, noise: {{drift: {DRIFT}, drift_time: {TIME}, rate: {1 / (2 * DT)}}}}}
+  both: {{type: gyro, at: still, noise: {{NOISE}}}}
+solver: {{type: generalized, integrator: semi_implicit, dt: {DT}}}
+run: {{duration: 0.08}}
+batch: {{worlds: {SOME}, seed: 5}}
+output: {{every: {DT}, channels: [state], quantities: [sensor.stays.gyro, sensor.wanders.gyro, sensor.both.gyro]}}
+"""
+BIASES = f"turn_on: {TURN_ON}, drift: {DRIFT}, drift_time: {TIME}"
+
+
+def biases(folder, noise, *settings):
+    folder.mkdir(exist_ok=True)
+    with simcli.open(run(folder, BIASED.replace("NOISE", noise), *settings)[1]) as trajectory:
+        return [column(trajectory, f"sensor.{name}.gyro") for name in ("stays", "wanders", "both")]
+
+
+def test_biases_have_their_variance_and_their_memory(tmp_path):
+    """That of turn-on is one number of a world; a drift has its variance from the first sample on, and exp(-t / time)."""
+    stays, wanders, both = biases(tmp_path, f"sigma: {SIGMA}, {BIASES}")
+    assert (stays == stays[:1]).all()
+    assert_variance(stays[0], TURN_ON)
+    sampled = wanders[::2]
+    assert (wanders[1::2] == sampled[: len(wanders[1::2])]).all()
+    for k in (0, 10, 40):  # 2 and 80 ms apart: each of 450 independent numbers
+        assert_variance(sampled[k], DRIFT)
+    memory = np.exp(-2 * DT / TIME)
+    assert_variance(sampled[1:] - memory * sampled[:-1], DRIFT * np.sqrt(1 - memory**2))
+    far = (sampled[0] * sampled[10]).mean() / DRIFT**2
+    assert far == pytest.approx(np.exp(-20 * DT / TIME), abs=5 / np.sqrt(sampled[0].size))
+    assert_variance(both[0], np.sqrt(SIGMA**2 + TURN_ON**2 + DRIFT**2))
+    parts = [biases(tmp_path / name, text)[2] for name, text in (("white", f"sigma: {SIGMA}"), ("biased", BIASES))]
+    np.testing.assert_allclose(both, sum(parts), atol=1e-12)  # numbers of a sensor do not depend on what else it has
+    alone = biases(tmp_path / "alone", f"sigma: {SIGMA}, {BIASES}", "batch.worlds=3")
+    for few, many in zip(alone, (stays, wanders, both), strict=True):
+        np.testing.assert_array_equal(few, many[:, :3])
+
+
+def test_a_turn_on_bias_is_drawn_anew_in_each_episode(tmp_path):
+    (tmp_path / "scene.yaml").write_text(BIASED.replace("NOISE", BIASES).replace(f"worlds: {SOME}", "worlds: 3"))
+    with simcli.Simulation(tmp_path / "scene.yaml", device="cpu") as simulation:
+        seen = []
+        for episode in (0, 1, 0):
+            simulation.reset(episode=episode)
+            first = np.array(simulation.get("sensor.stays.gyro"))
+            simulation.step(7)
+            np.testing.assert_array_equal(simulation.get("sensor.stays.gyro"), first)
+            seen.append(first)
+    np.testing.assert_array_equal(seen[0], seen[2])
+    assert (np.abs(seen[0] - seen[1]) > 1e-3).all()
+
+
 MISTAKEN = """bodies:
   rod: {mass: 1, inertia: {diag: [1, 1, 1]}}
 joints: {ball: {type: ball, parent: world, child: rod}}
@@ -174,6 +231,10 @@ solver: {type: generalized, dt: 1.0e-3}
         (4, "gyro", "[gyro, position]", "SC207"),
         (5, "delay: 0.01", "sigma: 0.01", "SC207"),
         (4, "rate: 100", "rate: 5000", "SC407"),
+        (4, "sigma: 1", "drift: 1", "SC202"),
+        (4, "sigma: 1", "sigma: 1, drift_time: 1", "SC207"),
+        (4, "sigma: 1", "drift: 1, drift_time: 0", "SC231"),
+        (4, "sigma: 1", "turn_on: -1", "SC231"),
     ],
 )
 def test_noise_without_meaning_is_refused_at_its_line(line, old, new, code):
@@ -234,6 +295,7 @@ run: {duration: 0.1}
     [
         ("type: gyro, at: arm", "sigma", "90 deg/s", np.pi / 2),
         ("type: gyro, at: arm", "quantum", "1 rad/s", 1.0),
+        ("type: gyro, at: arm", "turn_on", "180 deg/h", np.pi / 3600),
         ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi),
         ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
         ("type: encoder, joint: rail", "sigma", "2 mm", 2e-3),

@@ -167,7 +167,9 @@ class _Rows:
     @property
     def keeps_samples(self) -> bool:
         """Whether what a sensor that is looked at shows depends on steps before."""
-        return any(one.period > 1 or one.delay or self.model.sensors.walk[:, one.sensor].any() for one in self.sensed)
+        sensors = self.model.sensors
+        wanders = ((sensors.walk != 0) | (sensors.drift != 0)).any(axis=0)
+        return any(one.period > 1 or one.delay or wanders[one.sensor] for one in self.sensed)
 
     def sensor(self, name: str, type_name: str) -> Sensed:
         """A sensor by one of its types, in the list of those that are looked at."""

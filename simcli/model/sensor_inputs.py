@@ -51,7 +51,7 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
         **{
             key: stack_worlds([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
-            for key in ("sigma", "density", "walk", "quantum", "delay")
+            for key in ("sigma", "density", "walk", "turn_on", "drift", "drift_time", "quantum", "delay")
         },
         rate=np.array(
             [[worlds.common(lambda s, n=n: _of_noise(s, n, "rate"), f"sensors.{n}.noise.rate") for n in specs]], float

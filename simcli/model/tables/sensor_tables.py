@@ -16,7 +16,7 @@ class Sensors(Table, left_out=IN_SCENE):
         shape: whose contacts are summed.  toucher: body whose contacts are.
         radius: of a zone, -1 without.  half: half the lengths of a zone, -1 without.
         reach: of range finders, 1e30 without an end.
-        sigma, density, walk, quantum: of noise, see `NoiseSpec`; 0 without.
+        sigma, density, walk, turn_on, drift, drift_time, quantum: of noise, see `NoiseSpec`; 0 without.
         rate: 0 for each step.
         subtree: bodies of each, none of sensors of other types.
     """
@@ -38,6 +38,9 @@ class Sensors(Table, left_out=IN_SCENE):
     sigma: Array = per("W|1 S")
     density: Array = per("W|1 S")
     walk: Array = per("W|1 S")
+    turn_on: Array = per("W|1 S")
+    drift: Array = per("W|1 S")
+    drift_time: Array = per("W|1 S", "s")
     quantum: Array = per("W|1 S")
     rate: Array = per("W|1 S", "Hz")
     delay: Array = per("W|1 S", "s")

@@ -1,10 +1,13 @@
 """What sensors show of what they find: white noise, a bias that walks, steps of a converter, sampling and delay.
 
-    b_k = b_(k-1) + walk sqrt(T) m_k,  b_0 = 0,     y_k = quantum round((x_k + b_k + sigma n_k) / quantum)
+    b_k = b_(k-1) + walk sqrt(T) m_k,  b_0 = 0
+    d_k = p d_(k-1) + drift sqrt(1 - p^2) l_k,  d_0 = drift l_0,  p = exp(-T / drift_time)
+    y_k = quantum round((x_k + turn_on o + b_k + d_k + sigma n_k) / quantum)
 
-n, m normal numbers, k samples at times k T. What is shown is y of the last sample that is at least `delay` old; before there
-is one, that of the start. Numbers depend on the seed of the world, how often it has begun anew, the name of the sensor, its
-type, the component and the steps since then alone. Nothing of it comes back to the motion.
+n, m, l, o normal numbers, o the same for all samples, k samples at times k T; p is exact, so that d has
+its variance at all times. What is shown is y of the last sample that is at least `delay` old; before there is one, that of
+the start. Numbers depend on the seed of the world, how often it has begun anew, the name of the sensor, its type, the
+component and the steps since then alone. Nothing of it comes back to the motion.
 
 Samples are taken once in a step, however often it is looked at; what is kept of them stands in the memory of checkpoints.
 """
@@ -25,6 +28,7 @@ from simcli.solvers.base.clock import steps_before
 
 _WORDS = 4  # of 16 bits each, in a number of 64: whole in single precision, too
 _MARKS = 1 << 20  # numbers by which steps are told apart
+_OF_DRIFT = 1 << 16  # beyond the components of a sensor: numbers of its drift
 
 
 class SensorNoise:
@@ -37,7 +41,8 @@ class SensorNoise:
 
     Attributes:
         n: sensors.  is_noisy: whether each has noise.
-        sigma, walk, quantum: of each sample, in the unit of the sensor; 0 without.
+        sigma, walk, turn_on, drift, quantum: of each sample, in the unit of the sensor; 0 without.
+        remembered: part of the drift of a sample that is left at the next one.  wandered: drift of all numbers.
         period, delay, longest: [steps], delay by world.  ring: where the samples of each that are kept begin.
         name: words of the sensor's own key.  seed: words of those of the worlds.
         mark: of the last step that was sampled.  bias, held: of all numbers.  kept: samples of the steps before.
@@ -49,7 +54,12 @@ class SensorNoise:
         table, s = model.sensors, np.array([one.sensor for one in sensed])
         items, interval = arena.records(len(sensed)), np.array([one.interval for one in sensed])
         self.is_noisy = items.ints(table.is_noisy[s])
-        self.has_normals = bool(np.any(table.sigma[:, s]) or np.any(table.density[:, s]) or np.any(table.walk[:, s]))
+        self.has_turn_on, self.has_drift = (bool(np.any(column[:, s])) for column in (table.turn_on, table.drift))
+        biased = self.has_turn_on or self.has_drift or np.any(table.walk[:, s])
+        self.has_normals = bool(biased or np.any(table.sigma[:, s]) or np.any(table.density[:, s]))
+        self.turn_on, self.drift = items.column(table.turn_on[:, s]), items.column(table.drift[:, s])
+        time = table.drift_time[:, s]
+        self.remembered = items.column(np.exp(-interval / np.where(time > 0.0, time, 1.0)))
         self.sigma = items.column(np.hypot(table.sigma[:, s], table.density[:, s] / np.sqrt(interval)))
         self.walk, self.quantum = items.column(table.walk[:, s] * np.sqrt(interval)), items.column(table.quantum[:, s])
         self.period, self.longest = (items.ints([getattr(one, name) for one in sensed]) for name in ("period", "delay"))
@@ -63,11 +73,11 @@ class SensorNoise:
         self.seed = arena.records(_WORDS).column((seeds & np.uint64(0xFFFF)).astype(float))
         n = sum(one.width for one in sensed)
         self.mark, self.bias, self.held = arena.single.array(), arena.array(n), arena.array(n)
-        self.kept = arena.array(sum(lengths))
+        self.kept, self.wandered = arena.array(sum(lengths)), arena.array(n if self.has_drift else 0)
 
     def clear(self):
         """No step is sampled yet."""
-        for array in (self.bias, self.held, self.kept):
+        for array in (self.bias, self.held, self.kept, self.wandered):
             array.write(np.zeros((1, array.n_items, 1)))
         self.mark.write(np.full((1, 1, 1), -1.0))
 
@@ -140,10 +150,32 @@ def sample_number(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n
             bias += one(p.walk, w, lane, n) * walk
         put_lane(p.bias.part(w, at, 0), lane, bias)
         x = x + bias + one(p.sigma, w, lane, n) * white
+        if ti.static(p.has_drift):
+            own = philox(_seed_of(p, w, lane), _name_of(p, n), ti.cast(step + 1, ti.u64), place | _OF_DRIFT)
+            x = x + wandered_bias(p, w, lane, n, at, step, normal_pair(own[0], own[1], c.arena.device.real)[0])
+        if ti.static(p.has_turn_on):
+            first = philox(_seed_of(p, w, lane), _name_of(p, n), ti.cast(0, ti.u64), place)
+            x = x + one(p.turn_on, w, lane, n) * normal_pair(first[0], first[1], c.arena.device.real)[0]
     quantum = one(p.quantum, w, lane, n)
     if quantum > 0.0:
         x = quantum * ti.round(x / quantum)
     put_lane(p.held.part(w, at, 0), lane, x)
+
+
+@ti.func
+def wandered_bias(p: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, at: ti.i32, step: ti.i64, normal: ti.template()):
+    """The Gauss-Markov bias of number `at`, of sensor n of one world, at its next sample.
+
+    Writes: p.wandered
+    """
+    left = one(p.remembered, w, lane, n)
+    new = ti.sqrt(1.0 - left * left)
+    if step == 0:
+        left = left * 0.0
+        new = left + 1.0
+    bias = left * get_lane(p.wandered.part(w, at, 0), lane) + one(p.drift, w, lane, n) * new * normal
+    put_lane(p.wandered.part(w, at, 0), lane, bias)
+    return bias
 
 
 @ti.func

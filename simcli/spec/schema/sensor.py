@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.base.sensor_types import BY_CONTACTS, SENSOR_TYPES
-from simcli.spec.values.quantities import REQUIRED, PositiveLength, Text, Time, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    PositiveLength,
+    PositiveTime,
+    Text,
+    Time,
+    doc,
+    one_of,
+    quantity,
+    refuse,
+    vector,
+)
 from simcli.spec.values.spec_model import SpecModel
 
 _Type = Literal[tuple(SENSOR_TYPES)]
@@ -36,6 +47,9 @@ class NoiseSpec(SpecModel):
         0.0, "White noise by its density: sigma is density / sqrt(time between samples)", "of the sensor/sqrt(Hz)", 1e-3
     )
     walk: _ByRoot = doc(0.0, "Bias that walks: standard deviation of its change in a second", "of the sensor/sqrt(s)", 1e-4)
+    turn_on: _OfSensor = doc(0.0, "Bias that stays: its standard deviation, over worlds and episodes", "of the sensor", 0.02)
+    drift: _OfSensor = doc(0.0, "Bias that wanders about 0 (Gauss-Markov): its standard deviation", "of the sensor", 5e-3)
+    drift_time: PositiveTime | None = doc(None, "Correlation time of `drift`", "s", 100)
     quantum: _OfSensor = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
     rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second, held between; default: one per step", "Hz", 200)
     delay: Time = doc(0.0, "Age of what is shown, a whole multiple of dt", "s", 0.005)
@@ -43,7 +57,15 @@ class NoiseSpec(SpecModel):
     @property
     def is_random(self) -> bool:
         """Whether numbers are changed, not only late."""
-        return bool(self.sigma or self.density or self.walk or self.quantum)
+        return bool(self.sigma or self.density or self.walk or self.turn_on or self.drift or self.quantum)
+
+    @model_validator(mode="after")
+    def _wanders(self) -> "NoiseSpec":
+        if self.drift and self.drift_time is None:
+            raise refuse("SC202", "`drift_time` is missing", "write the time after which 1/e of the bias is left")
+        if self.drift_time is not None and "drift" not in self.model_fields_set:
+            raise refuse("SC207", "`drift_time` goes with `drift`", "write `drift`, or remove it", "drift_time")
+        return self
 
 
 class SensorSpec(SpecModel):

@@ -92,7 +92,8 @@ def _looks_like_degrees(angle: float) -> bool:
 
 
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
-_NOISE = {"sigma": "", "quantum": "", "density": "Hz", "walk": "s"}  # of a sensor: the unit by whose root each number is
+# Of a sensor: the unit by whose root each number is.
+_NOISE = {"sigma": "", "turn_on": "", "drift": "", "quantum": "", "density": "Hz", "walk": "s"}
 _ROOT = re.compile(r"\s*/\s*sqrt\s*\(\s*(Hz|s)\s*\)\s*\Z")
 
 
