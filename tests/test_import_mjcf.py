@@ -556,3 +556,47 @@ def test_a_loop_that_a_start_within_limits_would_open_closes_there(tmp_path, hol
     mujoco.mj_forward(peer, data)
     hand = begun["body_q"][0][begun["labels"]["B"].index("hand")]
     assert hand[:3] == pytest.approx(data.body("hand").xpos, abs=1e-9)
+
+
+THRUSTERS = """<mujoco><option gravity="0 0 -2"/><worldbody>
+  <body name="craft" pos="0.3 -0.2 1" quat="0.8 0.2 0.5 0.1"><freejoint name="flight"/>
+    <inertial pos="0.05 -0.03 0.02" mass="1.4" diaginertia="0.02 0.03 0.04"/>
+    <body pos="0.2 0 0"><joint name="fin" axis="0 1 0.2"/>
+      <inertial pos="0.1 0 0" mass="0.3" diaginertia="1e-3 2e-3 2e-3"/></body>
+  </body></worldbody>
+<actuator>
+  <motor name="lift" joint="flight" gear="1 -2 12 0 0 0"/>
+  <motor name="roll" joint="flight" gear="0 0 0 0.3 0.1 -0.2" ctrlrange="-1 1"/>
+  <motor name="both" joint="flight" gear="2 1 0 0.1 0 0.3"/>
+  <general name="steer" jointinparent="flight" gear="0 1 0 -0.1 0.2 0" gainprm="1.5"/>
+  <motor name="nothing" joint="flight" gear="0 0 0 0 0 0"/>
+  <position name="servo" joint="flight" gear="0 0 1 0 0 0" kp="3"/>
+</actuator>
+<keyframe><key name="home" qpos="0.3 -0.2 1 0.8 0.2 0.5 0.1 0.4" qvel="0.5 -0.3 0.2 1 -2 0.7 1.5"
+  ctrl="0.8 -0.6 0.5 0.9 0 0"/>
+</keyframe></mujoco>"""
+
+
+def test_motors_on_free_joints_push_as_in_mujoco(tmp_path):
+    """Forces on the origin in world axes, torques in those of the body, or of the world; controls of a keyframe."""
+    path = tmp_path / "craft.xml"
+    path.write_text(THRUSTERS)
+    found = []
+    for step in (1e-3, 5e-4):
+        pair = Pair(path, tmp_path / "scene", off=("contact",), step=step)
+        pair.data.ctrl[:] = pair.model.key_ctrl[0]
+        controls = pair.mechanism.sections["keyframes"]["home"]["controls"]
+        wanted = {"lift.force", "roll.torque", "both.force", "both_2.torque", "steer.force", "steer.torque"}
+        assert set(controls) == {f"forces.{name}" for name in wanted}
+        assert pair.mechanism.forces["lift"].words["frame"] == "world"
+        assert pair.mechanism.forces["both_2"].words["frame"] == "body"
+        found.append(pair.difference(*(word for at, value in controls.items() for word in ("--set", f"{at}={value!r}"))))
+    assert found[0] < MOTION_BAR
+    assert found[0] > FOURTH * found[1]
+    report = import_model(path).report
+    told = fates(report, "motor")
+    assert "its force is [1, -2, 12] N in world axes" in told["lift"][1]
+    assert "its torque [0.3, 0.1, -0.2] N m in axes of the body" in told["roll"][1]
+    assert "without the range of its control, [-1, 1]" in told["roll"][1]
+    assert told["nothing"] == ("dropped", "has a gear of 0")
+    assert fates(report, "position")["servo"] == ("dropped", "its force on a free joint depends on more than its control")

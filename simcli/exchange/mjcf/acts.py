@@ -90,7 +90,7 @@ class Acts:
 
     Attributes:
         couplings: fixed tendon to the coupling that it is.
-        controls: actuator to what its control became.
+        controls: actuator to what its control became.  beside: further wrenches of it.
         loops: kind of part and index to the joint that closes a loop.
     """
 
@@ -100,6 +100,7 @@ class Acts:
         self.names = GivenNames(tuple(self.mechanism.forces))
         self.couplings: dict[int, SourceEntry] = {}
         self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
+        self.beside: dict[int, list[MjcfPush]] = {}
         self.loops: dict[tuple[str, int], SourceJoint] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.exchange.mjcf.bodies import LostPartError
+from simcli.exchange.mjcf.joint_places import FREE
 from simcli.exchange.mjcf.options import gears_of
-from simcli.exchange.source.mechanism import clean_numbers
+from simcli.exchange.source.mechanism import SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
 _NO_SUM = "without the bound of the sum of its actuators"
@@ -75,8 +76,11 @@ class Actuators:
             raise LostPartError("has several controls or forces; a drive has one of each")
         if not kind:
             raise LostPartError("acts on a body or a crank; drives act on joints and sums of coordinates")
+        if kind == "joint" and self.bodies.places[index].type == FREE:
+            self._push_free(a, index)
+            return
         if kind == "joint" and not self.bodies.places[index].is_scalar:
-            raise LostPartError("acts on one axis of a ball or free joint")
+            raise LostPartError("acts on axes of a ball joint")
         if kind == "tendon" and index not in self.acts.couplings:
             raise LostPartError("pulls a tendon that is no sum of coordinates")
         if kind == "site":
@@ -101,24 +105,61 @@ class Actuators:
 
     def _push(self, a: int, site: int) -> None:
         """An actuator at a site, as a wrench: its force and torque are the gear times the control, in axes of the site."""
-        model, mujoco = self.model, self.source.mujoco
+        model = self.model
         link, frame = self.acts.shapes.sites[site]
         seen = int(model.actuator_trnid[a, 1])
         base, axes = self.acts.shapes.sites[seen] if seen >= 0 else (link, frame)
-        laws = tuple(int(getattr(model, f"actuator_{key}type")[a]) for key in ("dyn", "gain", "bias"))
-        if laws != (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE):
-            raise LostPartError("its force at a site depends on more than its control")
+        self._refuse_laws(a, "at a site")
         if link == WORLD_NAME:
             raise LostPartError("pushes the world")
         if seen >= 0 and base != WORLD_NAME:
             raise LostPartError("its force has the axes of another site, which moves")
         gear = float(model.actuator_gainprm[a, 0]) * gears_of(self.source, a).reshape(2, 3) @ axes.matrix.T
-        push = MjcfPush("", *gear)
-        words = {"type": "wrench", "body": link, "at": list(frame.xyz), "frame": "body" if seen < 0 else "world"}
-        entry = self.acts.give("actuator", a, words | push.settings(self._rest_control(a)))
-        self.acts.controls[a] = push._replace(path=self.acts.path_of(entry))
+        self.acts.controls[a] = self._wrench(a, link, frame, "body" if seen < 0 else "world", MjcfPush("", *gear))
         note = f"is a wrench; of a control of 1 its force is {_spelled(gear[0])} N, its torque {_spelled(gear[1])} N m"
         self.acts.note("actuator", a, note)
+        self._tell_ranges(a)
+
+    def _push_free(self, a: int, j: int) -> None:
+        """An actuator on a free joint: its gear times the control along the rates of its coordinates.
+
+        That is a force on the origin of the body in world axes, and a torque in axes of the body, or of the world where it
+        acts in those of the parent.
+        """
+        model = self.model
+        self._refuse_laws(a, "on a free joint")
+        body = int(model.jnt_bodyid[j])
+        link, frame = self.bodies.names[body], self.bodies.frames[body]
+        force, torque = float(model.actuator_gainprm[a, 0]) * gears_of(self.source, a).reshape(2, 3)
+        in_parent = int(model.actuator_trntype[a]) == int(self.source.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+        none, axes = np.zeros(3), "world" if in_parent else "body"
+        pushes = [("world", force, torque)] if in_parent else [("world", force, none), (axes, none, torque)]
+        pushes = [one for one in pushes if one[1].any() or one[2].any()]
+        if not pushes:
+            raise LostPartError("has a gear of 0")
+        made = [self._wrench(a, link, frame, axes_of, MjcfPush("", *parts)) for axes_of, *parts in pushes]
+        self.acts.controls[a], self.acts.beside[a] = made[0], made[1:]
+        words = [f"its force is {_spelled(force)} N in world axes"] * bool(force.any())
+        words += [f"its torque {_spelled(torque)} N m in axes of the {axes}"] * bool(torque.any())
+        self.acts.note("actuator", a, f"is a wrench; of a control of 1 {', '.join(words)}")
+        self._tell_ranges(a)
+
+    def _refuse_laws(self, a: int, where: str) -> None:
+        """Refuse what is more than a gain times the control."""
+        model, mujoco = self.model, self.source.mujoco
+        laws = tuple(int(getattr(model, f"actuator_{key}type")[a]) for key in ("dyn", "gain", "bias"))
+        if laws != (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE):
+            raise LostPartError(f"its force {where} depends on more than its control")
+
+    def _wrench(self, a: int, link: str, frame: SourceFrame, axes: str, push: MjcfPush) -> MjcfPush:
+        """A wrench of a scene for an actuator, with its control at rest."""
+        words = {"type": "wrench", "body": link, "at": list(frame.xyz), "frame": axes}
+        entry = self.acts.give("actuator", a, words | push.settings(self._rest_control(a)))
+        return push._replace(path=self.acts.path_of(entry))
+
+    def _tell_ranges(self, a: int) -> None:
+        """Tell of the ranges of a wrench, which scenes have not."""
+        model = self.model
         self._tell_range(a, "control", self.acts.control_range(a))
         if model.actuator_forcelimited[a]:
             self._tell_range(a, "force", model.actuator_forcerange[a])

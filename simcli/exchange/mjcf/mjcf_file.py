@@ -68,6 +68,9 @@ class MjcfKeyframes:
                 asked, states = [float(states[0])], states[:0]  # the activation is what the drive aims at
             settings = place.settings(*asked).items()
             found |= {f"{place.path}.{key}": value for key, value in settings if value != drive[key]}
+            for other in self.acts.beside.get(a, ()):
+                more, words = other.settings(*asked).items(), self._words(other.path)
+                found |= {f"{other.path}.{key}": value for key, value in more if value != words[key]}
             if n_states == 1 and "activation" in drive:
                 initial = place.target(float(states[0]))
                 if initial != drive["activation"].get("initial", 0.0):
