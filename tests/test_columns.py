@@ -314,7 +314,6 @@ UNTRIED = {
     "MeshShape.scale",
     "NaturalSpec.vectors",
     "InertiaSpec.normal",
-    "CouplingForce.friction",
     "CouplingForce.hold",
     "CouplingForce.velocity_limit",
     "DrivingSpec.aim_distance",

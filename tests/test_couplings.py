@@ -658,7 +658,7 @@ def test_affine_bodies_refuse_springs_by_table():
     assert [one[0] for one in found] == ["SC501", "SC501"]
 
 
-@pytest.mark.parametrize("name", ["clutch", "buffer"])
+@pytest.mark.parametrize("name", ["clutch", "freewheel", "buffer"])
 def test_scenes_of_the_page_do_what_it_says(tmp_path, name):
     text = (Path(simcli.__file__).parent / "docs" / "coordinates.md").read_text()
     (scene_of_page,) = (part.split("```")[0] for part in text.split("```yaml\n")[1:] if f"\n  {name}:" in part)
@@ -745,3 +745,64 @@ def test_motors_of_the_page_do_what_it_says(tmp_path):
     (tmp_path / "scene.yaml").write_text(of_page)
     ended = command("run", tmp_path / "scene.yaml", "-q", "-o", tmp_path / "run.h5")
     assert ended.returncode == 0, ended.stderr
+
+
+# A winch that a ratchet holds, two shafts with a freewheel, and a shaft that may turn slowly only.
+ONE_WAY = """
+world: {gravity: [0, 0, 0]}
+signals:
+  pull: {table: {time: [0, 0.5], value: [9, 0], interpolate: previous}}
+  gas: {table: {time: [0, 1], value: [6, -4], interpolate: previous}}
+bodies:
+  drum: {mass: 1, inertia: {diag: [1, 1, 2]}}
+  engine: {mass: 1, inertia: {diag: [1, 1, 2]}, pose: {xyz: [0, 3, 0]}}
+  wheel: {mass: 1, inertia: {diag: [2, 2, 3]}, pose: {xyz: [0, 6, 0]}}
+  rotor: {mass: 1, inertia: {diag: [1, 1, 2]}, pose: {xyz: [0, 9, 0]}}
+joints:
+  winch: {type: revolute, parent: world, child: drum, axis: [0, 0, 1]}
+  shaft: {type: revolute, parent: world, child: engine, at: [0, 3, 0], axis: [0, 0, 1]}
+  axle: {type: revolute, parent: world, child: wheel, at: [0, 6, 0], axis: [0, 0, 1]}
+  slow: {type: revolute, parent: world, child: rotor, at: [0, 9, 0], axis: [0, 0, 1]}
+forces:
+  weight: {type: torque, joint: winch, value: -5}
+  motor: {type: torque, joint: winch, value: $pull}
+  throttle: {type: torque, joint: shaft, value: $gas}
+  push: {type: torque, joint: slow, value: $gas}
+  ratchet: {type: coupling, of: [{joint: winch}], rate: {min: 0}}
+  freewheel: {type: coupling, of: [{joint: axle, factor: 2}, {joint: shaft, factor: -2}], rate: {min: 0}}
+  governor: {type: coupling, of: [{joint: slow}], rate: {min: -1, max: 1.5}}
+"""
+TOUCHABLE = ONE_WAY.replace("mass: 1", "mass: 1, shapes: {s: {type: sphere, radius: 0.1}}")
+ONE_WAYS = [(*pair, ONE_WAY) for pair in ORDERS] + [("maximal", "semi_implicit", TOUCHABLE)]
+ONE_WAYS += [
+    pytest.param(one, name, TOUCHABLE, marks=pytest.mark.full)
+    for one, name in (("generalized", "semi_implicit"), ("natural", "moreau"))
+]
+TURNED = {1: 3e-3, 2: 2e-6, 4: 2e-6}  # [rad] after steps of 1 ms, of which one holds a rate
+
+
+@pytest.mark.parametrize(("kind", "integrator", "text"), ONE_WAYS)
+def test_a_bound_of_a_rate_holds_one_way_and_lets_go_the_other(kind, integrator, text):
+    """Closed forms; a force holds the bound and never pulls beyond it, so that what turns on does so freely."""
+    found = runner(text, kind, integrator)(1e-3, 100, 20)
+    t = 0.1 * np.arange(21)
+    after = np.maximum(t - 1, 0.0)
+    winch = np.where(t < 0.5, 2 * t, np.maximum(1 - 2.5 * (t - 0.5), 0.0))
+    shaft, axle = 1.2 * np.minimum(t, 1) - 2 * after, 1.2 * np.minimum(t, 1)
+    slow = np.where(t < 1, np.minimum(3 * t, 1.5), np.maximum(1.5 - 2 * after, -1))
+    qd = found["frames/joint_qd"][:, 0, :4]
+    assert np.abs(qd - np.stack([winch, shaft, axle, slow], axis=1)).max() < 1e-8  # also `solver.contact.tolerance`
+    turned = [0.45, 0.6 + 1.2 - 1.0, 0.6 + 1.2, None]
+    bound = TURNED[ORDERS.get((kind, integrator), 1)]
+    for k, angle in enumerate(turned[:3]):
+        assert abs(found["frames/joint_q"][-1, 0, k] - angle) < bound
+    assert np.abs(found["energy/drift"]).max() < 5e-3
+
+
+@pytest.mark.parametrize(
+    ("rate", "code"),
+    [("{min: 1}", "SC231"), ("{max: -1}", "SC231"), ("{}", "SC202"), ("0", "SC203")],
+)
+def test_bounds_of_rates_that_are_none_are_refused(rate, code):
+    text = ONE_WAY.replace("{min: -1, max: 1.5}", rate) + "solver: {type: generalized, dt: 1.0e-3}\n"
+    assert [one[0] for one in faults_of(text)] == [code]

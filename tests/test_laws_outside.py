@@ -246,7 +246,7 @@ joints: {{j: {{type: ball, parent: world, child: a, limit: [-1, 1], friction: 2,
     assert (bounds.sum(), (~bounds).sum()) == (3, 3)
     assert (np.isfinite(laws.upper[0]) == bounds).all()
     assert (laws.friction[0] == np.where(bounds, 0, 2)).all()
-    assert (np.isfinite(laws.velocity_limit[0]) == ~bounds).all()
+    assert (np.isfinite(laws.rate_upper[0]) == ~bounds).all()
 
 
 STEPS = (4e-3, 2e-3, 1e-3)

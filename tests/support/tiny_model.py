@@ -44,7 +44,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                   np.tile([0.0, 1, 0], (1, nv, 1)), np.repeat(np.arange(nj), n_qd), zeros, zeros, zeros,
                   zeros, zeros, zeros,
                   zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
-                  zeros, zeros, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
+                  zeros, zeros, zeros + np.inf, zeros - np.inf, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
         links=Links(*[np.zeros(0)] * 18),
         mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1, 0))),
         shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),

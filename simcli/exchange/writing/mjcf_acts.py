@@ -317,6 +317,8 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
     scene.report_element("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")
+    if force.rate is not None:
+        scene.lose("rate", name, f"{path}.rate", "MJCF has no bounds of rates")
 
 
 def _factors(parts: MjcfParts, sums, name: str) -> list[tuple[str, Array]] | None:

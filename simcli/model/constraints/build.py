@@ -16,7 +16,7 @@ from simcli.model.joints.catalogue import BALLS, KINDS_ALONG_ROWS, POSES
 from simcli.model.joints.gears import terms_act
 from simcli.model.joints.tree_kinematics import dof_inertia, link_points, links_of
 from simcli.model.tables.body_tables import Bodies
-from simcli.model.tables.joint_tables import Joints
+from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, DriveMode, Model
 from simcli.model.tables.signal_tables import Driven, Lawful, MotionKind
 from simcli.model.tables.table_base import kept
@@ -201,16 +201,15 @@ def _laws(builder: RowCollector) -> Laws:
         "lower": np.where(hard, dofs.limit_lower, -np.inf),
         "upper": np.where(hard, dofs.limit_upper, np.inf),
         "friction": dofs.friction,
-        "velocity_limit": dofs.velocity_limit,
+        "rate_lower": np.maximum(-dofs.velocity_limit, dofs.rate_lower),
+        "rate_upper": np.minimum(dofs.velocity_limit, dofs.rate_upper),
         "effort_limit": dofs.effort_limit,
     }
     driven = has_driven_friction(model)[np.maximum(dof, 0)] & (dof >= 0)
     are_prescribed = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
-    tables |= {
-        name: np.where(are_prescribed, bound, tables[name])
-        for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))
-    }
-    neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
+    bounds_of = {"lower": -np.inf, "upper": np.inf, "rate_lower": -np.inf, "rate_upper": np.inf}
+    tables |= {name: np.where(are_prescribed, bound, tables[name]) for name, bound in bounds_of.items()}
+    neutral = {**bounds_of, "friction": 0.0, "effort_limit": np.inf}
     columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}
     for k, (d, r) in enumerate(builder.laws):
         if d < 0:
@@ -221,7 +220,7 @@ def _laws(builder: RowCollector) -> Laws:
             continue
         kind = model.joints.kind[dofs.joint[d]]
         spins = r >= 0 and builder.rows[r].form == Form.SPIN
-        alone = ("friction", "velocity_limit", "effort_limit") if spins else ("lower", "upper")
+        alone = ("friction", "rate_lower", "rate_upper", "effort_limit") if spins else ("lower", "upper")
         for name in alone if kind in BALLS else ():  # SPIN rows have the bounds of a ball, and nothing else
             columns[name] = columns[name].copy()
             columns[name][:, k] = neutral[name]
@@ -244,6 +243,11 @@ def has_hard_limit(model: Model) -> Array:
 def has_limit(model: Model) -> Array:
     """(NV,) True for dofs with a bound, hard or soft, in any world."""
     return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
+
+
+def has_bounded_rate(dofs: Dofs) -> Array:
+    """(W|1, NV) True for dofs whose rate has a bound."""
+    return np.isfinite(dofs.velocity_limit) | np.isfinite(dofs.rate_lower) | np.isfinite(dofs.rate_upper)
 
 
 def has_driven_friction(model: Model) -> Array:
@@ -284,7 +288,7 @@ def needs_law(model: Model, limits: bool = True) -> Array:
     """
     dofs, joints = model.dofs, model.joints
     driven = dofs.drive_mode != DriveMode.NONE
-    law = np.any(dofs.friction > 0, axis=0) | has_driven_friction(model) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
+    law = np.any((dofs.friction > 0) | has_bounded_rate(dofs), axis=0) | has_driven_friction(model)
     law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
     if limits:
         law |= has_hard_limit(model)
@@ -340,6 +344,6 @@ def is_smooth(model: Model, laws: Laws) -> bool:
         return False
     dofs, chosen = model.dofs, laws.dof
     clamped = np.isfinite(dofs.effort_limit) & (dofs.drive_mode != DriveMode.NONE)
-    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper) | np.isfinite(dofs.velocity_limit)
+    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper) | has_bounded_rate(dofs)
     rubs = (dofs.friction > 0) | has_driven_friction(model)
     return not np.any((clamped | bounded | rubs)[:, chosen])

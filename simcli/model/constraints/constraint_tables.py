@@ -148,7 +148,7 @@ class Laws(Table):
         lower, upper: (W|1, K), hard bounds, infinite if there are none.
         friction_is_driven: (K,) whether a signal drives it.
         friction: [N, N m], (W|1, K).
-        velocity_limit: (W|1, K), infinite if there is none.
+        rate_lower, rate_upper: (W|1, K), of the velocity, infinite if there are none.
         effort_limit: [N, N m], (W|1, K), of the drive; infinite if there is none.
     """
 
@@ -158,7 +158,8 @@ class Laws(Table):
     upper: Array
     friction_is_driven: Array
     friction: Array
-    velocity_limit: Array
+    rate_lower: Array
+    rate_upper: Array
     effort_limit: Array
 
     @property

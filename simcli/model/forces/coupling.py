@@ -16,6 +16,8 @@ SOURCES = {
     "spring_stiffness": ("", "stiffness", 0.0),
     "spring_rest": ("", "rest", 0.0),
     "velocity_limit": ("", "velocity_limit", np.inf),
+    "rate_lower": ("rate", "min", -np.inf),
+    "rate_upper": ("rate", "max", np.inf),
     "limit_lower": ("limit", "lower", -np.inf),
     "limit_upper": ("limit", "upper", np.inf),
     "limit_stiffness": ("limit", "stiffness", 0.0),
@@ -125,7 +127,7 @@ def _padded(coefficients: tuple[float, ...], count: int) -> tuple[float, ...]:
 def _structure(force) -> tuple:
     """What of a coupling must be the same in all worlds."""
     terms = [(term.joint, term.dof, len(term.coefficients)) for term in force.of]
-    return terms, force.hold is None, force.unit, force.drive and force.drive.mode, force.limit is None
+    return terms, force.hold is None, force.unit, force.drive and force.drive.mode, force.limit is None, force.rate is None
 
 
 def _number(force, below: str, key: str, default: float) -> float:

@@ -34,6 +34,8 @@ DOF_DEFAULTS = {
     "limit_stiffness": 0.0,
     "limit_damping": np.nan,
     "velocity_limit": np.inf,
+    "rate_lower": -np.inf,
+    "rate_upper": np.inf,
     "drive_stiffness": 0.0,
     "drive_damping": 0.0,
     "drive_target": 0.0,

@@ -76,6 +76,7 @@ class Dofs(Table, entry="dof", is_original=True):
         limit_stiffness: 0 for a hard limit.
         limit_damping: NaN for critically damped.
         velocity_limit: +inf if there is none.
+        rate_lower, rate_upper: infinite if there are none; of couplings, in the form that has their coordinates.
         drive_mode: DriveMode.
         drive_target: position target, or effort in EFFORT mode.
         effort_limit: +inf if there is none; where it depends on the speed the largest one, see `EffortCurves`.
@@ -104,6 +105,8 @@ class Dofs(Table, entry="dof", is_original=True):
     drive_target: Array = per("W|1 NV", "mixed", changes=Changes.NUMBERS)
     drive_target_velocity: Array = per("W|1 NV", "m/s, rad/s", changes=Changes.NUMBERS)
     effort_limit: Array = per("W|1 NV", "N, N m", changes=Changes.NUMBERS)
+    rate_lower: Array = per("W|1 NV", "m/s, rad/s", changes=Changes.NUMBERS, left_out=IN_SCENE)
+    rate_upper: Array = per("W|1 NV", "m/s, rad/s", changes=Changes.NUMBERS, left_out=IN_SCENE)
     q_given: Array = per("NV", kind=bool, left_out=FOUND_AGAIN)
     qd_given: Array = per("NV", kind=bool, left_out=FOUND_AGAIN)
 
@@ -177,6 +180,8 @@ class Combinations(Table, left_out=IN_SCENE):
     limit_stiffness: Array = per("W|1 X", changes=Changes.NUMBERS)
     limit_damping: Array = per("W|1 X", changes=Changes.NUMBERS)
     velocity_limit: Array = per("W|1 X", changes=Changes.NUMBERS)
+    rate_lower: Array = per("W|1 X", changes=Changes.NUMBERS)
+    rate_upper: Array = per("W|1 X", changes=Changes.NUMBERS)
     drive_stiffness: Array = per("W|1 X", changes=Changes.NUMBERS)
     drive_damping: Array = per("W|1 X", changes=Changes.NUMBERS)
     drive_target: Array = per("W|1 X", changes=Changes.NUMBERS)

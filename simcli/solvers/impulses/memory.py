@@ -193,12 +193,11 @@ def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tupl
 
     limited = ever(lambda law: np.isfinite(law.effort_limit)) if laws.n else np.zeros(0, bool)
     if laws.n:
-        fast = ever(lambda law: np.isfinite(law.velocity_limit))
         wanted = {
             DRIVE: limited,
             FRICTION: ever(lambda law: (law.friction > 0) | law.friction_is_driven),
-            LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
-            UPPER: fast | ever(lambda law: np.isfinite(law.upper)),
+            LOWER: ever(lambda law: np.isfinite(law.rate_lower) | np.isfinite(law.lower)),
+            UPPER: ever(lambda law: np.isfinite(law.rate_upper) | np.isfinite(law.upper)),
         }
         rows += [(kind, k) for kind, mask in wanted.items() for k in np.flatnonzero(mask).tolist()]
         rows += [(LINEAR, k) for k in np.flatnonzero(laws.row >= 0).tolist() if is_large]

@@ -51,8 +51,8 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
         speed = y.laws.speed.load(w, n)
         if stage % c.stages == 0:
             y.laws.base.store(w, n, select(may, x, y.laws.base.load(w, n)))
-        fastest = y.laws.velocity_limit.load(w, n)
-        keeps = (y.laws.lock.load(w, n) == STUCK) | (ti.abs(speed) >= fastest)
+        at_bound = (speed >= y.laws.rate_upper.load(w, n)) | (speed <= y.laws.rate_lower.load(w, n))
+        keeps = (y.laws.lock.load(w, n) == STUCK) | at_bound
         start = select(keeps, y.laws.base.load(w, n), x)
         y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
         hold_speed(c, w, n, stage, may, instant)

@@ -231,7 +231,20 @@ class BushingForce(ForceBase):
         return self
 
 
-_ACTS_OF_COUPLING = ("stiffness", "damping", "friction", "velocity_limit", "limit", "drive")
+class RateSpec(SpecModel):
+    """Bounds of a rate: a freewheel or a ratchet that turns one way has `min: 0`."""
+
+    min: quantity("rad/s", "m/s", le=0) | None = doc(None, "Least rate, at most 0", "rad/s or m/s", 0)
+    max: quantity("rad/s", "m/s", ge=0) | None = doc(None, "Largest rate, at least 0", "rad/s or m/s", 5)
+
+    @model_validator(mode="after")
+    def _some(self) -> "RateSpec":
+        if self.min is None and self.max is None:
+            raise refuse("SC202", "neither `min` nor `max` of the rate is written", "write rate: {min: 0}, for one")
+        return self
+
+
+_ACTS_OF_COUPLING = ("stiffness", "damping", "friction", "velocity_limit", "rate", "limit", "drive")
 
 
 class CouplingForce(ForceBase):
@@ -247,6 +260,7 @@ class CouplingForce(ForceBase):
     damping: quantity("N*m*s/rad", "N*s/m", ge=0) = doc(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
     friction: drivable("N*m", "N", ge=0) = doc(0.0, "Dry friction; a number or `$signal`: a clutch", "N*m or N", 0.1)
     velocity_limit: quantity("rad/s", "m/s", gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
+    rate: RateSpec | None = doc(None, "Bounds of the rate of x, one or both: a freewheel, a ratchet", "", "{min: 0}")
     limit: LimitSpec | None = doc(
         None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-0.5, 0.5]
     )
@@ -260,6 +274,8 @@ class CouplingForce(ForceBase):
         ("damping",),
         ("friction",),
         ("velocity_limit",),
+        ("rate", "min"),
+        ("rate", "max"),
         ("limit",),
         ("limit", "lower"),
         ("limit", "upper"),
