@@ -834,3 +834,43 @@ def test_what_worlds_have_in_common_is_no_parameter(tmp_path):
     }.items():
         with pytest.raises(UsageError, match=f"vary: {words}"):
             opened(path, "contact.enabled=true", worlds=2, vary=[name])
+
+
+LOCKS = """
+simcli: 1
+bodies: {arm: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.05, 0.05, 0.05]}}}
+joints:
+  hinge: {type: revolute, parent: world, child: arm, axis: [0, 1, 0],
+          driving: {aim_angle: 0, is_constrained: true, is_passive: PASSIVE, is_locked: LOCKED, stiffness: 40}}
+solver: {type: affine, dt: 5 ms}
+run: {duration: 1}
+"""
+
+
+def test_flags_that_bar_each_other_are_varied_together(tmp_path):
+    """Each world moves as one in which the flags of all are its own; a contradiction is refused, and changes nothing."""
+    paths = [f"joints.hinge.driving.{key}" for key in ("is_passive", "is_locked")]
+    masks = {paths[0]: [True, False, False, False], paths[1]: [False, True, False, True]}
+    (tmp_path / "locks.yaml").write_text(LOCKS.replace("PASSIVE", "false").replace("LOCKED", "false"))
+    with opened(tmp_path / "locks.yaml", worlds=4, vary=paths) as sim:
+        sim.step(20)
+        for path, mask in masks.items():
+            sim.set(path, mask)
+            assert sim.get(path).tolist() == mask
+        with pytest.raises(SceneError, match="contradict each other"):
+            sim.set(paths[1], [True, False, False, False])
+        assert sim.get(paths[1]).tolist() == masks[paths[1]]
+        sim.step(20)
+        found = sim.get("joint.hinge.q").ravel()
+        assert found[1] == found[3]
+        for world, (passive, locked) in enumerate(zip(*masks.values(), strict=True)):
+            with opened(tmp_path / "locks.yaml", worlds=1, vary=paths) as alone:
+                alone.step(20)
+                alone.set(paths[0], passive)
+                alone.set(paths[1], locked)
+                alone.step(20)
+                assert alone.get("joint.hinge.q").ravel()[0] == found[world]
+    assert len({round(q, 6) for q in found.tolist()}) == 3
+    (tmp_path / "free.yaml").write_text(LOCKS.replace("type: affine", "type: generalized").replace("PASSIVE", "false"))
+    with pytest.raises(SceneError, match="SC501"):
+        opened(tmp_path / "free.yaml", "joints.hinge.driving.is_locked=true", vary=paths)

@@ -202,19 +202,26 @@ class Parameters:
         if not self.paths:
             return model, None
         base = {path: values[0].tolist() for path, values in self.values.items()}
-        together = self._finished(self._side_by_side(base), 2)
         alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
-        found = [(table, name) for table, name in differences(alike, together) if name not in NO_WORLD_AXIS]
-        row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
+        found: dict[tuple[str, str], np.ndarray] = {}
+        for other in self._others(base):
+            together = self._finished(self._side_by_side(base, other), 2)
+            for table, name in differences(alike, together):
+                if name not in NO_WORLD_AXIS:
+                    column = _column(together, table, name)
+                    found[table, name] = np.where(
+                        column[1:2] != column[:1], column[1:2], found.get((table, name), column[:1])
+                    )
+        row = with_columns(model, _columns(model, found, lambda _column, new: new))
         self._refuse(model, row, ", ".join(f"`{path}`" for path in self.paths))
-        wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
+        wide = with_columns(model, _columns(model, found, lambda column, _new: _of_worlds(column, model.n_worlds)))
         wide, row = aligned([wide, row])
         return wide, row
 
-    def _side_by_side(self, base: dict[str, object]) -> Model:
+    def _side_by_side(self, base: dict[str, object], other: Any) -> Model:
         """A world with the numbers of the scene, and one with others."""
         try:
-            return build_together(self.job.document, [self._scene(base), self._another(base)])
+            return build_together(self.job.document, [self._scene(base), other])
         except SceneError as error:
             fault = error.faults[0]
             if fault.code != _SHARED:
@@ -227,13 +234,19 @@ class Parameters:
     def _scene(self, values: dict[str, object]) -> Any:
         return resolve_world(self.job.document, {**values_of_world(self._written, 0), **values}, self.job.numbers[0])
 
-    def _another(self, base: dict[str, object]) -> Any:
-        """A scene in which everything that may be set is another number, and no zero."""
-        for factor in _TRIED:
-            try:
-                return self._scene({path: _moved(value, factor) for path, value in base.items()})
-            except SceneError as error:
-                failed = error
+    def _others(self, base: dict[str, object]) -> list[Any]:
+        """Scenes in which all that may be set is another number, and no zero; flags that bar each other one by one."""
+        flags = [path for path, value in base.items() if isinstance(value, bool)]
+        for kept in ([()], [[other for other in flags if other != flag] for flag in flags]):
+            for factor in _TRIED:
+                moved = {path: _moved(value, factor) for path, value in base.items()}
+                try:
+                    found = [self._scene(moved | {path: base[path] for path in some}) for some in kept]
+                except SceneError as error:
+                    failed = error
+                else:
+                    if found:
+                        return found
         raise UsageError(f"vary: the scene is invalid with slightly changed numbers: {failed}")
 
     def _finished(self, model: Model, n_worlds: int) -> Model:
@@ -320,11 +333,12 @@ class Parameters:
             raise UsageError(f"{named} cannot be set while it runs: that changes {', '.join(found[:3])}")
 
 
-def _columns(model: Model, names: Iterable[tuple[str, str]], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, dict]:
+def _columns(
+    model: Model, news: Mapping[tuple[str, str], np.ndarray], change: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> dict[str, dict]:
     found: dict[str, dict] = {}
-    for table, name in names:
-        owner = getattr(model, table) if table else model
-        found.setdefault(table, {})[name] = change(getattr(owner, name))
+    for (table, name), new in news.items():
+        found.setdefault(table, {})[name] = change(_column(model, table, name), new)
     return found
 
 

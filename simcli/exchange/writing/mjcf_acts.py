@@ -137,18 +137,9 @@ def write_drives(parts: MjcfParts) -> None:
         if own and own <= set(parts.tree.name_of_dof):
             scene.report_element("drive", name, f"joints.{name}.drive", "an actuator, its target is its control")
             for drive in scene.spec.joints[name].drive or ():
-                _lose_laws(scene, name, f"joints.{name}.drive", drive)
+                scene.lose_drive(name, f"joints.{name}.drive", drive)
         elif own and scene.model.joints.is_tree[j]:
             scene.lose("drive", name, f"joints.{name}.drive", "MJCF drives no rotation vector")
-
-
-def _lose_laws(scene, name: str, path: str, drive: DriveSpec | None) -> None:
-    """Tell of what a drive has and an actuator has not."""
-    if drive is not None and drive.effort_limit_table is not None:
-        why = "MJCF has one limit for all speeds: the largest"
-        scene.lose("effort_limit_table", name, f"{path}.effort_limit_table", why)
-    if drive is not None and drive.activation is not None and drive.activation.fall is not None:
-        scene.lose("fall", name, f"{path}.activation.fall", "MJCF has one time constant: that of rising")
 
 
 def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
@@ -232,9 +223,7 @@ def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     tendon = parts.sections["tendon"].add(
         "spatial", name=given, stiffness=stiffness, damping=damping or None, springlength=(0, rest) if force.slack else rest
     )
-    for key in ("stiffness_table", "damping_table"):
-        if getattr(force, key) is not None:
-            parts.scene.lose(key, name, f"{path}.{key}", "MJCF has no springs and dampers by tables: it pulls with nothing")
+    parts.scene.lose_tables(name, path, force)
     over = np.flatnonzero(springs.pulley_spring == k)
     points = parts.scene.first(springs, "point")[k]
     places = [
@@ -313,7 +302,7 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
         tendon.add("joint", joint=axis, coef=polynomial[1])
     if table.drive_mode[x] != DriveMode.NONE:
         _actuate(parts, "combinations", x, given, "tendon")
-        _lose_laws(scene, name, f"{path}.drive", force.drive)
+        scene.lose_drive(name, f"{path}.drive", force.drive)
     scene.report_element("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")

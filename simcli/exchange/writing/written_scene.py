@@ -17,6 +17,7 @@ from simcli.model.tables.model import WORLD, Array, Model
 from simcli.spec.document.scene_file import Document
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.signals import DriveSpec
 
 _LARGEST_WHOLE = 1e15  # of the numbers that are written without a point
 
@@ -194,6 +195,20 @@ class WrittenScene:
         for key, words in why.items():
             if shape.collide and getattr(shape, key) != type(shape).model_fields[key].default:
                 self.lose(key, name, f"{path}.{key}", words)
+
+    def lose_drive(self, name: str, path: str, drive: DriveSpec | None) -> None:
+        """Tell of what a drive has and an actuator has not."""
+        if drive is not None and drive.effort_limit_table is not None:
+            why = "MJCF has one limit for all speeds: the largest"
+            self.lose("effort_limit_table", name, f"{path}.effort_limit_table", why)
+        if drive is not None and drive.activation is not None and drive.activation.fall is not None:
+            self.lose("fall", name, f"{path}.activation.fall", "MJCF has one time constant: that of rising")
+
+    def lose_tables(self, name: str, path: str, spring) -> None:
+        """Tell of tensions by tables, which tendons have not."""
+        for key in ("stiffness_table", "damping_table"):
+            if getattr(spring, key) is not None:
+                self.lose(key, name, f"{path}.{key}", "MJCF has no springs and dampers by tables: it pulls with nothing")
 
     def lose_concavity(self, name: str, path: str, shape) -> None:
         """Tell of a mesh that touches as it is, which other programs take for its hull."""

@@ -3,14 +3,13 @@
 The numbers of a force are read by the file of its name in model/forces/; what it does stands in kernels/.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.force_base import SOLVER_TYPES, EndSpec, ForceBase, TermSpec, listed_forces, one_or_list
 from simcli.spec.schema.joint import LimitSpec
+from simcli.spec.schema.lines import ElongationTable, RateTable
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import (
@@ -30,63 +29,6 @@ from simcli.spec.values.quantities import (
 )
 from simcli.spec.values.spec_model import ByType, SpecModel
 
-
-class _ForceTable(SpecModel):
-    """A force over a quantity x, as points of a line of straight pieces; beyond its ends the outer pieces go on."""
-
-    def points(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The values of x, and the forces."""
-        of, force = (getattr(self, name) for name in type(self).model_fields)
-        return of, force
-
-    @model_validator(mode="after")
-    def _is_line(self) -> "_ForceTable":
-        of, force = self.points()
-        key = next(iter(type(self).model_fields))
-        if len(of) != len(force):
-            raise refuse("SC205", f"{len(force)} forces for {len(of)} values", f"write one force per {key}", "force")
-        if any(b <= a for a, b in pairwise(of)):
-            raise refuse("SC232", f"the values of `{key}` do not rise", "sort them", key)
-        return self
-
-
-class ElongationTable(_ForceTable):
-    """Tension over elongation, the length less the rest length."""
-
-    elongation: tuple[quantity("m"), ...] = doc(REQUIRED, "Elongations, rising", "m", [-0.1, 0, 0.1], min_length=2)
-    force: tuple[quantity("N"), ...] = doc(
-        REQUIRED, "Tension at each, negative where it pushes", "N", [-400, 0, 50], min_length=2
-    )
-
-
-class RateTable(_ForceTable):
-    """Tension over the rate of the length, against it at any rate."""
-
-    rate: tuple[quantity("m/s"), ...] = doc(REQUIRED, "Rates, rising", "m/s", [-1, 0, 1], min_length=2)
-    force: tuple[quantity("N"), ...] = doc(
-        REQUIRED, "Tension at each, of the sign of the rate", "N", [-300, 0, 100], min_length=2
-    )
-
-    @model_validator(mode="after")
-    def _takes(self) -> "RateTable":
-        if not damps(self.rate, self.force):
-            message = "this damper would put energy in: its tension has not the sign of the rate everywhere"
-            raise refuse(
-                "SC361", message, "let the line pass through rate 0, force 0, and fall nowhere to the other sign", "force"
-            )
-        return self
-
-
-def damps(rate: Sequence[float], force: Sequence[float]) -> bool:
-    """Whether a line through these points, gone on beyond its ends, gives a force times rate that is nowhere negative."""
-    points = list(zip(rate, force, strict=True))
-    pieces = [(x, a, (b - a) / (y - x)) for (x, a), (y, b) in pairwise(points)]
-    x, a, slope = next((piece for piece in reversed(pieces) if piece[0] <= 0.0), pieces[0])
-    passes = abs(a - slope * x) <= _ROUNDED * max(map(abs, force))
-    return passes and all(v * f >= 0.0 for v, f in points) and pieces[0][2] >= 0.0 and pieces[-1][2] >= 0.0
-
-
-_ROUNDED = 1e-12  # of the largest force of a table: the force of a damper at rest
 _BY_TABLE = {"stiffness": "stiffness_table", "damping": "damping_table"}
 
 

@@ -1,12 +1,12 @@
 """Schema of signals, functions of time and laws that follow what bodies do, and of the drives and motions they prescribe."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, WrapValidator, model_validator
 
 from simcli.spec.schema.expect import Values
+from simcli.spec.schema.lines import EffortCurve
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -274,26 +274,6 @@ def _of_one_dof(key: str, value: Any) -> Any:
         message = f"`{name}` is one number, that of one dof, and has {len(numbers)}"
         raise refuse("SC203", message, f"write one {key} for each dof of the joint: {key}: [{each}]", name)
     return value
-
-
-class EffortCurve(SpecModel):
-    """Largest effort of a drive by the speed along it: straight between points, held beyond the ends.
-
-    At the rate v an effort is at most E(v), and at least -E(-v): speeds above 0 are those of a motor that drives, those
-    below 0 of one that brakes.
-    """
-
-    speed: tuple[AnyNumber, ...] = doc(REQUIRED, "Speeds, rising", "rad/s or m/s", [0, 100, 200], min_length=2)
-    effort: tuple[quantity(ge=0), ...] = doc(REQUIRED, "Largest effort at each", "N*m or N", [5, 5, 0], min_length=2)
-
-    @model_validator(mode="after")
-    def _is_line(self) -> "EffortCurve":
-        if len(self.speed) != len(self.effort):
-            message = f"{len(self.effort)} efforts for {len(self.speed)} speeds"
-            raise refuse("SC205", message, "write one effort per speed", "effort")
-        if any(b <= a for a, b in pairwise(self.speed)):
-            raise refuse("SC232", "the speeds do not rise", "sort them", "speed")
-        return self
 
 
 class DriveSpec(SpecModel):
