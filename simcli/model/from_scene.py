@@ -24,6 +24,7 @@ from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
 from simcli.model.forces.coupling import read_couplings, read_effort_curves, read_holds
 from simcli.model.forces.ends import LINK_TABLES
+from simcli.model.forces.ropes import read_ropes
 from simcli.model.forces.spring import read_springs
 from simcli.model.forces.wrench import add_torques, add_torsions, read_drags, read_wrenches
 from simcli.model.forms.affine_inputs import read_affine
@@ -64,6 +65,7 @@ from simcli.spec.schema.scene import SceneSpec
 # What reads the tables of forces; that of wrenches, which signals drive, is there before.
 _READERS: dict[str, Callable[[Worlds, Model], Any]] = {
     "springs": read_springs,
+    "ropes": read_ropes,
     "bushings": read_bushings,
     "combinations": read_couplings,
     "holds": read_holds,

@@ -198,11 +198,14 @@ def first_step(at: float, dt: float) -> int:
 def started_from(model: Model, first: Model) -> Model:
     """A later phase, with the initial state of the first one; nobody reads its own."""
     given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
-    rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
+    rests = {}
+    for table in ("springs", "ropes"):
+        now, before = (getattr(one, table).rest_length for one in (model, first))
+        rests[table] = replace(getattr(model, table), rest_length=np.where(np.isnan(now), before, now))
     return replace(
         model,
         dofs=replace(model.dofs, **given),
-        springs=replace(model.springs, rest_length=rest),
+        **rests,
         bushings=replace(model.bushings, rest=first.bushings.rest),
         **{name: getattr(first, name) for name in _START},
     )

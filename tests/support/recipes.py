@@ -53,7 +53,7 @@ class Magnets(Table, axis="Q", entry="magnet"):
     ],
     "model/tables/model.py": [
         (
-            "from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches\n",
+            "from simcli.model.tables.force_tables import Bushings, Cables, Drags, Ropes, Springs, Wrenches\n",
             "from simcli.model.tables.force_tables import Magnets\n",
         ),
         (

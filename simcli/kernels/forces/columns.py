@@ -9,6 +9,7 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
+from simcli.kernels.forces.ropes import RopeColumns
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import DragColumns, Springs
 from simcli.kernels.forces.wrenches import GravityCompensation, JointWrenches, Wrenches
@@ -33,9 +34,8 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (rows/bounded_laws.py) gives the drive's effort instead.
-        bushings, springs, wrenches, joint_wrenches, drags, gravity_compensation, on_links: forces on links, and those of
-        them that there
-            are, see wrenches.py.
+        bushings, springs, ropes, wrenches, joint_wrenches, drags, gravity_compensation, on_links: forces on links, and
+            those of them that there are, see wrenches.py.
         account: work done since the start, and power now.
         drives_links: whether signals drive forces on links.
         potential: [J] in springs, cables and bushings, where they were loaded last.
@@ -50,6 +50,7 @@ class Forces:
     # the forces, of which signals drive some.
     bushings: Bushings
     springs: Springs
+    ropes: RopeColumns
     wrenches: Wrenches
     joint_wrenches: JointWrenches
     drags: DragColumns

@@ -1,6 +1,7 @@
 """Tables of the forces that act on bodies, a row each."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from simcli.model.tables.table_base import IN_SCENE, Array, Changes, Table, per
 
@@ -37,6 +38,54 @@ class Springs(Table, axis="K", entry="spring", is_original=True):
     pulley_spring: Array = per("Z", dataset="pulley_spring", optional=True)
     pulley_body: Array = per("Z", refers="B", dataset="pulley_body", optional=True)
     pulley_point: Array = per("W|1 Z xyz", "m", changes=Changes.VALUES, dataset="pulley_point", optional=True)
+
+
+@dataclass(frozen=True)
+class Ropes(Table, axis="O", entry="rope"):
+    """Springs whose way is more than points: around cylinders and spheres, or paid out by coordinates.
+
+    Attributes:
+        slack: True: no force when shorter than the rest length.
+        stop_rope: rope of each stop on their ways, both ends included, one rope after the other from end a on.
+        stop_body: bodies of the stops, WORLD allowed.
+        stop_kind: StopKind.
+        stop_point: in those bodies; of cylinders and spheres the centre.
+        stop_radius: 0 of points.
+        stop_axis: unit, in the bodies, of cylinders.
+        stop_side: a point on the side on which the rope passes, in the bodies stop_side_body, WORLD allowed.
+        stop_sided: whether there is one.
+        stop_friction, stop_slip_speed: of the rope on it.
+        paid_rope: rope of each coordinate that pays out; paid_dof: index into joint_qd.
+        paid_factor: of the coordinate.
+    """
+
+    name: tuple[str, ...]
+    stiffness: Array = per("W|1 O", "N/m", changes=Changes.NUMBERS)
+    damping: Array = per("W|1 O", "N s/m", changes=Changes.NUMBERS)
+    rest_length: Array = per("W|1 O", "m", changes=Changes.NUMBERS)
+    slack: Array = per("O", changes=Changes.NUMBERS, kind=bool)
+    stop_rope: Array = per("H")
+    stop_body: Array = per("H", refers="B")
+    stop_kind: Array = per("H")
+    stop_point: Array = per("W|1 H xyz", "m", changes=Changes.VALUES)
+    stop_radius: Array = per("W|1 H", "m")
+    stop_axis: Array = per("W|1 H xyz")
+    stop_side: Array = per("W|1 H xyz", "m")
+    stop_side_body: Array = per("H", refers="B")
+    stop_sided: Array = per("H", kind=bool)
+    stop_friction: Array = per("W|1 H")
+    stop_slip_speed: Array = per("W|1 H", "m/s")
+    paid_rope: Array = per("OD")
+    paid_dof: Array = per("OD", refers="NV")
+    paid_factor: Array = per("W|1 OD", "m, m/rad")
+
+
+class StopKind(IntEnum):
+    """What a rope runs over, or around."""
+
+    POINT = 0
+    CYLINDER = 1
+    SPHERE = 2
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import get_args
 
 from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
-from simcli.model.tables.force_tables import Bushings, Cables, Drags, Springs, Wrenches
+from simcli.model.tables.force_tables import Bushings, Cables, Drags, Ropes, Springs, Wrenches
 from simcli.model.tables.form_tables import Affine, Columns, Naturals
 from simcli.model.tables.joint_tables import Combinations, Dofs, EffortCurves, HeldSums, Joints, Links, Mimics
 from simcli.model.tables.sensor_tables import Sensors
@@ -122,6 +122,7 @@ class Model:
     shapes: Shapes
     points: Points
     springs: Springs = field(default_factory=Springs.empty)
+    ropes: Ropes = field(default_factory=Ropes.empty)
     bushings: Bushings = field(default_factory=Bushings.empty)
     combinations: Combinations = field(default_factory=Combinations.empty)
     holds: HeldSums = field(default_factory=HeldSums.empty)

@@ -1,9 +1,10 @@
 """The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
 
 Axis names used below: F frames, W worlds, NQ and NV joint coordinates and velocities, R constraint rows, G natural
-coordinates, Y quantities, D parts of a stretch, Z pulleys of springs, I powers of gears, P parameters, C contacts, E
-events, and those of tables of a model, as B bodies and J joints; the components `pose` (7), `twist` (6), `wrench` (6),
-`xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
+coordinates, Y quantities, D parts of a stretch, Z pulleys of springs, H stops of ropes, OD coordinates that pay out, I
+powers of gears, P parameters, C contacts, E events, and those of tables of a model, as B bodies and J joints; the
+components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says under which
+name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,6 +79,8 @@ NAME_SCALES = {
     "Y": "quantity_label",
     "D": "stretch_label",
     "Z": "pulley_name",
+    "H": "rope_stop_name",
+    "OD": "rope_paid_name",
     "I": "mimic_power",
 }
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.

@@ -18,7 +18,9 @@ from simcli.output_channels import QUATERNION, XYZ
 from simcli.records.contents.layout import COMPONENTS, NAME_SCALES, Axes
 
 # Axes that files of before lack.
-YOUNGER = frozenset(("G", "Y", "D", "Z", "I", *(one.axis for one in NAMED_TABLES.values() if not one.is_original)))
+YOUNGER = frozenset(
+    ("G", "Y", "D", "Z", "H", "OD", "I", *(one.axis for one in NAMED_TABLES.values() if not one.is_original))
+)
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 

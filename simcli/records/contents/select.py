@@ -27,6 +27,11 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         "Y": tuple(label for label, _ in quantities),
         "D": STRETCH if model.affine is not None else (),
         "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
+        "H": [f"{model.ropes.name[k]}:{n}" for n, k in enumerate(model.ropes.stop_rope)],
+        "OD": [
+            f"{model.ropes.name[k]}:{model.dofs.label[d]}"
+            for k, d in zip(model.ropes.paid_rope, model.ropes.paid_dof, strict=True)
+        ],
         "I": tuple(f"x^{n + 2}" for n in range(model.mimics.curve.shape[-1])),
         "P": model.param_name,
         **COMPONENTS,

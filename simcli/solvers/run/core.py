@@ -335,6 +335,7 @@ class Core:
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         self.forces.account.clear()
+        self.forces.ropes.clear()
         self.signals.feedback.clear()
         self.guard.clear()
         self.kinematic.clear()

@@ -9,7 +9,14 @@ from simcli.spec.checks.batch import Resolvers, check_batch
 from simcli.spec.checks.drives import check_gears, check_motions
 from simcli.spec.checks.events import check_controls, check_events, try_controls, try_events
 from simcli.spec.checks.expectations import check_times
-from simcli.spec.checks.geometry import check_loads_across, check_look, check_plane, check_shapes, check_touching
+from simcli.spec.checks.geometry import (
+    check_loads_across,
+    check_look,
+    check_plane,
+    check_ropes,
+    check_shapes,
+    check_touching,
+)
 from simcli.spec.checks.physics import check_body, check_joint, check_quaternions, check_structure
 from simcli.spec.checks.references import check_names, check_references
 from simcli.spec.checks.signals import check_feedback, check_sensors, check_signals
@@ -45,6 +52,7 @@ def check_spec(
     check_times(check)
     check_names(check)
     check_references(check)
+    check_ropes(check)
     structure = check_structure(check)
     check_gears(check)
     check_affine(check)

@@ -1,10 +1,10 @@
-"""Geometry: sizes of shapes, what is drawn, what can touch, and that a planar scene stays in its plane.
+"""Geometry: sizes of shapes, what is drawn, what can touch, ways of ropes, and that a planar scene stays in its plane.
 
 Whether anything can touch is said as far as names tell; model/bodies/contact_pairs.py knows it in full.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from simcli.spec.faults.checker import Checker
 from simcli.spec.lookup import structure
 from simcli.spec.lookup.parting import parting
 from simcli.spec.lookup.scene_values import NORMAL_INDEX, PlaneVector, plane_normal
-from simcli.spec.schema.forces import DragForce, TorqueForce, WrenchForce
+from simcli.spec.schema.force_base import EndSpec, RopeStopSpec
+from simcli.spec.schema.forces import DragForce, SpringForce, TorqueForce, WrenchForce
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm, unit_length
 from simcli.spec.schema.scene import SceneSpec
@@ -274,3 +275,58 @@ def _pose(check: Checker, plane: str, pose: PoseSpec | None, path: str) -> None:
     turned = [part for index, part in enumerate(pose.quat_xyzw[:3]) if index != NORMAL_INDEX[plane]]
     if max(map(abs, turned)) > _OUTSIDE:
         _fault(check, plane, f"`{path}` is turned out of it", path, "turn about the normal only")
+
+
+def check_ropes(check: Checker) -> None:
+    """Ways of ropes that can be run, and coordinates that can pay them out."""
+    for name, force in check.spec.forces.items():
+        if not isinstance(force, SpringForce) or not force.has_path:
+            continue
+        path = f"forces.{name}"
+        for n, stop in enumerate(force.through):
+            if stop.size is not None:
+                _rope_size(check, f"{path}.through[{n}]", stop)
+        for n, (before, stop) in enumerate(pairwise(force.through), start=1):
+            if before.size and stop.size:
+                message = f"rope `{name}` runs around two things one after the other"
+                check.fault("SC340", message, f"{path}.through[{n}]", "write a point between them that it runs over")
+        for n, term in enumerate(force.paid_out):
+            joint = check.spec.joints.get(term.joint)
+            if joint is not None and joint.type in dofs.GEARED and joint.dof_kinds.count("A") > 1:
+                message = f"a `{joint.type}` joint of several turns pays out no rope"
+                hint = "take a joint of displacements and at most one turn"
+                check.fault("SC342", message, f"{path}.paid_out[{n}].joint", hint)
+            if term.polynomial is not None:
+                message = f"rope `{name}` is paid out by a polynomial"
+                check.fault("SC342", message, f"{path}.paid_out[{n}].polynomial", "write its `factor`")
+
+
+def _rope_size(check: Checker, path: str, stop: RopeStopSpec) -> None:
+    """A cylinder or a sphere: its axis has a direction, and the side is outside of it."""
+    axis = stop.cylinder.axis if stop.cylinder else None
+    if axis is not None and norm(axis) < SMALLEST_AXIS:
+        check.fault("SC456", "the axis of a cylinder is zero", f"{path}.cylinder.axis", "give it a direction, as [0, 1, 0]")
+        return
+    if stop.side is None or not (
+        stop.side.is_own or (stop.side.body, stop.side.world is None) == (stop.body, stop.world is None)
+    ):
+        return
+    centre, side = (_place_of(check, end, stop.body) for end in (stop, stop.side))
+    if centre is None or side is None:
+        return
+    way = np.subtract(side, centre)
+    if axis is not None:
+        unit = np.array(axis) / norm(axis)
+        way = way - unit * (way @ unit)
+    if float(np.linalg.norm(way)) <= stop.size.radius:
+        kind = "cylinder" if stop.cylinder else "sphere"
+        message = f"the side of a {kind} lies inside of it: this version runs ropes around the outside only"
+        check.fault("SC341", message, f"{path}.side", "move it outside, to where the rope shall pass")
+
+
+def _place_of(check: Checker, end: EndSpec, body: str | None) -> tuple[float, ...] | None:
+    """The place that an end or a side says, in its body or in the world; None if it names nothing."""
+    if end.world is not None or end.at is not None:
+        return end.at if end.world is None else end.world
+    found = check.spec.bodies.get(end.body or body)
+    return None if found is None else found.places.get(end.point)

@@ -177,7 +177,7 @@ def _terms(check: Checker, paths: list[str], force, terms: tuple[TermSpec, ...])
             )
         elif any((term.joint, term.dof) == (other.joint, other.dof) for other in terms[:n]):
             check.fault("SC463", f"dof {term.dof} of joint `{term.joint}` is in the sum twice", path, "add the factors")
-    if force.unit is None and len(kinds_of_terms(check.spec.joints, terms)) > 1:
+    if getattr(force, "unit", "m") is None and len(kinds_of_terms(check.spec.joints, terms)) > 1:
         check.fault(
             "SC213",
             f"the sum of a {force.type} adds turns to displacements",

@@ -215,6 +215,13 @@ class Placement:
         point = _numbers(node.get("world"), 3)
         if point and self.moves:
             changes["world"] = _vector_node(rot.pose_apply(self.at, number_row(point)), node.items["world"].mark)
+            side, size = _numbers(node.get("side"), 3), table_at(node.get("cylinder"))
+            if side:
+                changes["side"] = _vector_node(rot.pose_apply(self.at, number_row(side)), node.items["side"].mark)
+            if "axis" in size.items:
+                changes["cylinder"] = size.replaced({"axis": self._turned(size.items["axis"])})
+        if "side" in node.items and not isinstance(node.items["side"], Listing):
+            changes["side"] = self._end(node.items["side"])
         return node.replaced(changes)
 
 

@@ -30,6 +30,8 @@ _SHORT: dict[str, dict[str, Any]] = {
     "LimitSpec": list_json({**number_json(), "type": ["number", "string", "null"]}, 2, 2),
     "AxisSpec": list_json(number_json(""), 3, 3),
     "EndSpec": {"type": "string", "pattern": "/"},
+    "RopeStopSpec": {"type": "string", "pattern": "/"},
+    "SideSpec": {"anyOf": [{"type": "string", "pattern": "/"}, list_json(number_json("m"), 3, 3)]},
     "SelectSpec": {"type": "array", "items": _NAME},
     "TableSpec": _NAME,
     "InitialSpec": _NAME,

@@ -8,8 +8,10 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
+    Direction,
     Plain,
     Point,
+    PositiveLength,
     Text,
     count,
     doc,
@@ -53,8 +55,8 @@ class ForceBase(SpecModel):
 
     @classmethod
     def acts_on_links(cls) -> bool:
-        """Whether it acts on bodies, and not along coordinates."""
-        return not (cls.PER_DOF or cls.TERMS)
+        """Whether it acts on bodies, and not along coordinates alone."""
+        return bool(cls.ENDS) or not (cls.PER_DOF or cls.TERMS)
 
     def ends(self) -> Iterator[tuple[str, "EndSpec"]]:
         """Its ends, each with the path below the force."""
@@ -92,6 +94,90 @@ class EndSpec(SpecModel):
             one_of(self, ("point", "at"))
         elif self.point is not None or self.at is not None:
             raise refuse("SC207", "a place in the world has no `point` or `at`", "write {world: [x, y, z]}", "world")
+        return self
+
+
+class WrapCylinderSpec(SpecModel):
+    """A cylinder that a rope runs around; it has no ends."""
+
+    radius: PositiveLength = doc(REQUIRED, "Radius", "m", 0.1)
+    axis: Direction = doc(
+        REQUIRED, "Direction of its axis, in the frame of the body, of the world without one", "", [0, 1, 0]
+    )
+
+
+class WrapSphereSpec(SpecModel):
+    """A sphere that a rope runs around."""
+
+    radius: PositiveLength = doc(REQUIRED, "Radius", "m", 0.1)
+
+
+class SideSpec(EndSpec):
+    """A point on the side on which a rope passes; [x, y, z] for short, in the frame of the body that it runs around."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return {"at": value}
+        if not isinstance(value, str):
+            return value
+        body, slash, point = value.rpartition("/")
+        if not slash:
+            raise refuse("SC204", f"`{value}` names no point", f"write `{value}/POINT`, {{world: [..]}} or [x, y, z]")
+        return {"body": body, "point": point}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a place in the frame of the body that the rope runs around, or of the world with it."""
+        return self.body is None and self.world is None
+
+    @model_validator(mode="after")
+    def _one(self) -> "SideSpec":
+        if self.body is None and (self.world is None) == (self.at is None):
+            raise refuse("SC202", "a side is one place", "write [x, y, z], {world: [..]} or {body: NAME, at: [..]}")
+        if self.body is not None:
+            one_of(self, ("body", "world"))
+            one_of(self, ("point", "at"))
+        return self
+
+
+_OF_SIZES = ("side", "friction", "slip_speed")
+
+
+class RopeStopSpec(EndSpec):
+    """A point that a rope runs over, as an end of it; or, with a size, a cylinder or a sphere about this point."""
+
+    cylinder: WrapCylinderSpec | None = doc(
+        None, "The rope runs around a cylinder about this point", "", "{radius: 0.1, axis: [0, 1, 0]}"
+    )
+    sphere: WrapSphereSpec | None = doc(None, "The rope runs around a sphere about this point", "", "{radius: 0.1}")
+    side: SideSpec | None = doc(
+        None,
+        "A point outside of it, on the side on which the rope passes: in the frame of the body, or as an end; where the "
+        "body turns against the rope, of another one. Default: the shorter way",
+        "",
+        "{world: [0, 0, 2.2]}",
+    )
+    friction: quantity("", ge=0) = doc(0.0, "Coefficient of dry friction of the rope on it (Euler, Eytelwein)", "", 0.3)
+    slip_speed: quantity("m/s", gt=0) = doc(
+        0.01,
+        "Speed of the rope against it that tells sticking from slipping: friction is that of tanh(speed / this)",
+        "m/s",
+        0.01,
+    )
+
+    @property
+    def size(self) -> "WrapCylinderSpec | WrapSphereSpec | None":
+        """What the rope runs around; None: the point."""
+        return self.cylinder or self.sphere
+
+    @model_validator(mode="after")
+    def _around(self) -> "RopeStopSpec":
+        one_of(self, ("cylinder", "sphere"), required=False)
+        for key in _OF_SIZES if self.size is None else ():
+            if key in self.model_fields_set:
+                raise refuse("SC207", f"a point has no `{key}`", "give it a `cylinder` or a `sphere`", key)
         return self
 
 

@@ -3,11 +3,20 @@
 The numbers of a force are read by the file of its name in model/forces/; what it does stands in kernels/.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.schema.force_base import SOLVER_TYPES, EndSpec, ForceBase, TermSpec, listed_forces, one_or_list
+from simcli.spec.schema.force_base import (
+    SOLVER_TYPES,
+    EndSpec,
+    ForceBase,
+    RopeStopSpec,
+    TermSpec,
+    listed_forces,
+    one_or_list,
+)
 from simcli.spec.schema.joint import LimitSpec
 from simcli.spec.schema.lines import ElongationTable, RateTable
 from simcli.spec.schema.pose import PoseSpec
@@ -35,18 +44,18 @@ _BY_TABLE = {"stiffness": "stiffness_table", "damping": "damping_table"}
 class SpringForce(ForceBase):
     """A spring and damper between two points, straight or over pulleys.
 
-    With `through` it is a cable: it runs from `a` over these points to `b` without friction, so that one tension holds along
-    all of it, and its length is the sum of its straight parts.
+    With `through` it is a cable: it runs from `a` over these points, and around these cylinders and spheres, to `b`. Without
+    friction one tension holds along all of it; its length is the sum of its straight parts and arcs.
     """
 
     type: Literal["spring"] = doc(REQUIRED, "Kind of force", "", "spring")
     a: EndSpec = doc(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
     b: EndSpec = doc(REQUIRED, "Second end", "", "slider/p")
-    through: tuple[EndSpec, ...] = doc(
+    through: tuple[RopeStopSpec, ...] = doc(
         (),
-        "Points that it runs over on its way, without friction: pulleys without size",
+        "Points that it runs over on its way, without friction, and cylinders and spheres that it runs around",
         "",
-        "[{world: [0, 0, 2]}, crane/tip]",
+        "[{world: [0, 0, 2]}, {body: drum, at: [0, 0, 0], cylinder: {radius: 0.1, axis: [0, 1, 0]}}]",
     )
     stiffness: quantity("N/m", ge=0) = doc(0.0, "Stiffness", "N/m", 50)
     damping: quantity("N*s/m", ge=0) = doc(0.0, "Damping along the line", "N*s/m", 5)
@@ -58,8 +67,16 @@ class SpringForce(ForceBase):
     )
     rest_length: quantity("m", ge=0) | None = doc(None, "Length without force; default: the length at t = 0", "m", 1.0)
     slack: Truth = doc(False, "True: a rope, no force when shorter", "", True)
+    paid_out: tuple[TermSpec, ...] = doc(
+        (),
+        "Coordinates that pay out rope at `a`, as a winch does: they lengthen `rest_length` by the sum of factor * "
+        "coordinate, and bear the tension",
+        "",
+        "[{joint: drum, factor: 0.1}]",
+    )
 
     ENDS = ("a", "through", "b")
+    TERMS = ("paid_out",)
     SOLVERS = SOLVER_TYPES
     IS_SMOOTH = True
     EVENTS = (
@@ -72,6 +89,16 @@ class SpringForce(ForceBase):
         ("b", "at"),
         ("b", "world"),
     )
+
+    def ends(self) -> Iterator[tuple[str, EndSpec]]:
+        """Its ends and stops, and the sides on which it passes."""
+        yield from super().ends()
+        yield from ((f"through[{n}].side", stop.side) for n, stop in enumerate(self.through) if stop.side)
+
+    @property
+    def has_path(self) -> bool:
+        """Whether its way is more than points: it runs around something, or is paid out."""
+        return bool(self.paid_out) or any(stop.size for stop in self.through)
 
     @model_validator(mode="after")
     def _has_law(self) -> "SpringForce":
