@@ -1,16 +1,26 @@
 """Laws of cables: force is minus the gradient of the energy, action equals reaction, statics of a hanging and of a
-clamped cable, and the energy ledger."""
+clamped cable, and the energy ledger. Ropes around things: MuJoCo's tendons, a winch, a capstan, all solvers."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from support.forward import Runner, slope
+from support.forward_dynamics import forward_dynamics
 from support.scenes import scene
 
+import simcli
 from simcli import rotations as rot
 from simcli.errors import SceneError
+from simcli.exchange.importing import import_model
+from simcli.kernels.algorithms import Algorithms
 from simcli.model import build_worlds
+from simcli.model.forces.ropes import length_of_way, way_of_rope
+from simcli.model.forces.wrapping import wrap
+from simcli.model.joints.tree_kinematics import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
@@ -19,6 +29,7 @@ CHANNELS = frozenset(("state", "energy", "reactions"))
 STEP = 1e-5  # [m, rad] of central differences: the error of the slope is (1e-5)^2 of the third derivative, and rounding
 SLOPE = 2e-7  # relative to the largest component
 EXACT = 1e-12
+PAGES = Path(simcli.__file__).parent / "docs"
 
 PAIR = """
 world: {{gravity: [0, 0, 0]}}
@@ -383,3 +394,221 @@ initial: {joint_q: {a_free: [0.3, 0, 0, 0.4349655341112302, 0, 0, 0.900447102352
 """)
     wanted = 0.5 * 10 * 0.4**2 + 0.5 * 3 * 0.5**2
     assert start(model, options, device)["energy/elastic"][0] == pytest.approx(wanted, rel=EXACT)
+
+
+WRAP = """<mujoco><worldbody><body mocap="true"><site name="p"/></body><body mocap="true"><site name="q"/></body>
+<geom name="g" type="{kind}" size="0.3 1" contype="0" conaffinity="0"/><site name="s" pos="{side}"/></worldbody>
+<tendon><spatial><site site="p"/><geom geom="g" {sided}/><site site="q"/></spatial></tendon></mujoco>"""
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+@pytest.mark.parametrize("sided", [False, True])
+def test_ways_are_those_of_mujoco(kind, sided):
+    rng, wraps = np.random.default_rng(1), 0
+    for _ in range(10):
+        side = rng.normal(size=3)
+        side *= 0.35 / np.linalg.norm(side[: 2 if kind == "cylinder" else 3])
+        words = {"kind": kind, "side": " ".join(map(str, side)), "sided": 'sidesite="s"' * sided}
+        peer = mujoco.MjModel.from_xml_string(WRAP.format(**words))
+        data, ends = mujoco.MjData(peer), 0.7 * rng.normal(size=(100, 2, 3))
+        axis = np.array([0.0, 0, 1]) if kind == "cylinder" else None
+        found = wrap(ends[:, 0], ends[:, 1], np.array(0.3), axis, side if sided else None)
+        for k, places in enumerate(ends):
+            data.mocap_pos[:] = places
+            mujoco.mj_forward(peer, data)
+            assert found.length[k] == pytest.approx(data.ten_length[0], abs=1e-12)
+        wraps += found.wraps.sum()
+    assert wraps > 80
+
+
+PEER = """
+<mujoco><option gravity="0 0 -9.81"/><compiler autolimits="true"/>
+<default><geom contype="0" conaffinity="0" mass="0"/></default><worldbody><site name="p0" pos="0 0 0.6"/>
+<geom name="g2" type="sphere" size="0.2" pos="0.4 0.3 0.3"/><site name="s2" pos="0.4 0 0.9"/>
+<body name="arm"><joint name="shoulder" axis="0 1 0.2"/>
+<inertial pos="0.1 0.02 -0.03" mass="1.2" diaginertia="0.02 0.03 0.04"/>
+<geom name="g1" type="cylinder" size="0.15 1" pos="0.1 0.1 0.1" zaxis="0.2 1 0.3"/><site name="s1" pos="0.1 0.4 0.7"/>
+<geom name="g3" type="sphere" size="0.1" pos="0.2 0 -0.3"/>
+<body name="fore" pos="0.3 0.1 0.2"><joint name="elbow" axis="1 0 0.4"/>
+<inertial pos="0.12 0 0.01" mass="0.7" diaginertia="0.012 0.013 0.02"/><site name="p2" pos="0 0.3 0.05"/>
+<site name="p5" pos="0.2 0 0"/></body></body>
+<body name="ball" pos="0.9 -0.2 0.1"><freejoint/><inertial pos="0 0 0" mass="0.5" diaginertia="0.01 0.02 0.015"/>
+<site name="p4" pos="0.05 0.02 0.1"/></body></worldbody>
+<tendon><spatial name="t" stiffness="60" damping="1.5" springlength="1.2"><site site="p0"/><geom geom="g1" sidesite="s1"/>
+<site site="p2"/>
+<geom geom="g2" sidesite="s2"/><site site="p4"/><geom geom="g3"/><site site="p5"/></spatial></tendon></mujoco>
+"""
+
+
+def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path):
+    """The scene is imported of it, so that this holds for `import`, too."""
+    path = tmp_path / "ropes.xml"
+    path.write_text(PEER)
+    text = re.sub("^simcli: 1$", "", import_model(path).text, flags=re.MULTILINE)
+    model = model_of(text)[0]
+    assert model.ropes.name == ("t",)
+    assert model.ropes.stop_kind.tolist() == [0, 1, 0, 2, 0, 2, 0]
+    peer = mujoco.MjModel.from_xml_string(PEER)
+    data, algorithms = mujoco.MjData(peer), Algorithms(model, device)
+    rng, wraps = np.random.default_rng(17), np.zeros(3, int)
+    for _ in range(40):
+        angles, place, turn = rng.uniform(-1.5, 1.5, 2), rng.uniform(-1, 1, 3), rot.quat_from_rpy(rng.uniform(-3, 3, 3))
+        rates, speed, spin = rng.normal(size=2), rng.normal(size=3), rng.normal(size=3)
+        data.qpos[:] = [*angles, *place, turn[3], *turn[:3]]
+        data.qvel[:] = [*rates, *speed, *(rot.quat_to_matrix(turn).T @ spin)]
+        mujoco.mj_forward(peer, data)
+        q, qd = np.concatenate((angles, place, turn)), np.concatenate((rates, speed, spin))
+        way = way_of_rope(model.ropes, 0, *body_poses(model, q[None]))
+        assert length_of_way(way)[0] == pytest.approx(data.ten_length[0], abs=EXACT)
+        wraps += [bool(way[m][1].wraps[0]) for m in (1, 3, 5)]
+        given = algorithms.external_forces(q[None], qd[None], 0.0)
+        found = forward_dynamics(algorithms, q[None], qd[None], np.zeros((1, 8)), given)[0]
+        expected = np.concatenate((data.qacc[:5], rot.quat_to_matrix(turn) @ data.qacc[5:]))
+        np.testing.assert_allclose(found, expected, atol=1e-10 * max(1.0, np.abs(expected).max()))
+    algorithms.destroy()
+    assert wraps.min() > 0
+
+
+ROPE_SOLVERS = [
+    ("generalized", "rk4"),
+    ("generalized", "semi_implicit"),
+    ("generalized", "implicit"),
+    ("maximal", "semi_implicit"),
+    ("natural", "zhong06"),
+    ("natural", "moreau"),
+]
+OFTEN = (("generalized", "rk4"), ("maximal", "semi_implicit"), ("natural", "zhong06"))
+every_rope_solver = pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [pytest.param(*one, marks=() if one in OFTEN else pytest.mark.slow) for one in ROPE_SOLVERS],
+)
+G, HEAVY, LIGHT, DRUM, RADIUS_OF_DRUM = 9.81, 3.0, 2.0, 0.05, 0.2
+FALL = HEAVY * G / (HEAVY + DRUM / RADIUS_OF_DRUM**2)  # of a weight on a drum
+WINCH = f"""
+world: {{gravity: [0, 0, -{G}]}}
+bodies:
+  drum: {{mass: 2, inertia: {{diag: [0.05, {DRUM}, 0.05]}}}}
+  load: {{mass: {HEAVY}, inertia: {{diag: [0.1, 0.1, 0.1]}}, pose: {{xyz: [0.2, 0, -1]}}}}
+joints:
+  axle: {{type: revolute, parent: world, child: drum, at: [0, 0, 0], axis: [0, 1, 0], q: -7}}
+forces:
+  rope: {{type: spring, a: {{world: [0.2, 0, 0]}}, b: {{body: load, at: [0, 0, 0]}}, stiffness: 1000, damping: 5,
+         rest_length: {1 + 7 * RADIUS_OF_DRUM - HEAVY * (G - FALL) / 1000},
+         paid_out: [{{joint: axle, factor: {RADIUS_OF_DRUM}}}]}}
+"""
+MU, SIDE = 0.1, "side: {world: [0, 0, 2]}"
+RATIO = float(np.exp(MU * np.pi))
+SLIDE = G * (HEAVY - RATIO * LIGHT) / (HEAVY + RATIO * LIGHT)  # of two weights over a drum that does not turn
+CAPSTAN = f"""
+world: {{gravity: [0, 0, -{G}]}}
+bodies:
+  heavy: {{mass: {HEAVY}, inertia: {{diag: [0.1, 0.1, 0.1]}}, pose: {{xyz: [0.1, 0, -2]}}, velocity: {{linear: [0, 0, -2]}}}}
+  light: {{mass: {LIGHT}, inertia: {{diag: [0.1, 0.1, 0.1]}}, pose: {{xyz: [-0.1, 0, -4]}}, velocity: {{linear: [0, 0, 2]}}}}
+forces:
+  rope: {{type: spring, a: {{body: light, at: [0, 0, 0]}}, b: {{body: heavy, at: [0, 0, 0]}}, stiffness: 1000, damping: 5,
+         through: [{{world: [0, 0, 0], cylinder: {{radius: 0.1, axis: [0, 1, 0]}}, {SIDE}, friction: {MU},
+                    slip_speed: 0.02}}],
+         rest_length: {6 + 0.1 * np.pi - 0.5 * (LIGHT * (G + SLIDE) + HEAVY * (G - SLIDE)) / 1000}}}
+"""
+
+
+def fallen(text, solver, integrator, device):
+    """Columns after 0.2 s, places of the bodies along z, and by what steps of first order are off for each m/s^2."""
+    runner = Runner(f"{text}solver: {{type: {solver}}}\n", integrator, device)
+    found = runner(1e-3, 200, 1)
+    return found, found["frames/body_q"][-1, 0, :, 2], 1.01e-4 * (integrator == "semi_implicit")
+
+
+@every_rope_solver
+def test_a_weight_on_a_winch_turns_its_drum(device, solver, integrator):
+    _found, z, late = fallen(WINCH, solver, integrator, device)
+    exact = 1e-6 if solver == "natural" else 1e-8  # turns of natural coordinates are of second order in the step
+    assert z[1] == pytest.approx(-1.0 - FALL * 0.2**2 / 2, abs=FALL * late + exact)
+
+
+@every_rope_solver
+def test_tensions_of_a_rope_that_slips_on_a_drum_are_those_of_euler_and_eytelwein(device, solver, integrator):
+    """T1/T2 = exp(mu pi), so that both weights move uniformly; friction takes T1 - T2 along the way."""
+    found, z, late = fallen(CAPSTAN, solver, integrator, device)
+    path = 2.0 * 0.2 + SLIDE * 0.2**2 / 2
+    np.testing.assert_allclose(z, [-2 - path, -4 + path], atol=SLIDE * late + 1e-8)
+    pull = HEAVY * (G - SLIDE) - LIGHT * (G + SLIDE)
+    assert pull > 5.0
+    assert found["energy/dissipated"][-1, 0] == pytest.approx(pull * path, abs=pull * (SLIDE * late + 1e-7))
+
+
+MACHINE = """
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  drum: {mass: 2, inertia: {diag: [0.02, 0.03, 0.02]}}
+  arm: {mass: 1, com: [0.1, 0, 0], inertia: {diag: [0.01, 0.02, 0.02]}, pose: {xyz: [0.7, 0, 0.2]}}
+  load: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [0.6, 0, -1]}}
+joints:
+  axle: {type: revolute, parent: world, child: drum, at: [0, 0, 0], axis: [0, 1, 0], qd: 3}
+  elbow: {type: revolute, parent: world, child: arm, at: [0.7, 0, 0.2], axis: [0.1, 1, 0]}
+forces:
+  rope: {type: spring, a: {world: [-0.8, 0.05, -0.3]}, through: [{body: drum, at: [0, 0, 0], cylinder: {radius: 0.2,
+         axis: [0, 1, 0]}, side: {world: [0, 0, 0.3]}, friction: 0.3, slip_speed: 0.1}, {body: arm, at: [0.1, 0, 0]},
+         {world: [0.8, 0.05, -0.4], sphere: {radius: 0.1}}], b: {body: load, at: [0, 0, 0.1]}, stiffness: 100, damping: 2,
+         rest_length: 2.2, paid_out: [{joint: axle, factor: 0.2}, {joint: elbow, factor: -0.1}]}
+"""
+
+
+def test_solvers_agree_on_a_rope_around_moving_things_and_close_the_ledger(device):
+    exact = Runner(MACHINE + "solver: {type: generalized}\n", "rk4", device)(5e-4, 20, 10)
+    assert np.abs(exact["energy/drift"]).max() < 1e-6
+    assert exact["energy/dissipated"][-1, 0] > 0.5
+    last = exact["frames/body_q"][-1, 0]
+    fine = Runner(MACHINE + "solver: {type: natural}\n", "zhong06", device)(5e-4, 20, 10)
+    assert np.abs(fine["frames/body_q"][-1, 0] - last).max() < 2e-4  # of second order
+    run = Runner(MACHINE + "solver: {type: maximal}\n", "semi_implicit", device)
+    off = [np.abs(run(h, round(0.1 / h), 1)["frames/body_q"][-1, 0] - last).max() for h in (1e-3, 5e-4)]
+    assert 0.4 < off[1] / off[0] < 0.6  # of first order
+    assert off[1] < 5e-3
+
+
+FLOATING = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  a: {mass: 1.5, inertia: {diag: [0.2, 0.3, 0.4]}, pose: {xyz: [-1, 0, 0]}, velocity: {linear: [0.2, -0.3, 0.1], angular: [1, 0.5, -2]}}
+  g: {mass: 2, inertia: {diag: [0.1, 0.15, 0.12]}, pose: {xyz: [0, 0, -0.15]}}
+  b: {mass: 0.7, inertia: {diag: [0.1, 0.15, 0.12]}, pose: {xyz: [1, 0.2, 0.1], rpy: [1, 0, 0.2]}}
+forces:
+  rope: {type: spring, a: {body: a, at: [0.1, 0.1, 0]}, through: [{body: g, at: [0, 0, 0], SIZE, side: {body: g, at: [0, 0, 1]}}],
+         b: {body: b, at: [0.1, 0, 0]}, stiffness: 80, damping: 1, rest_length: 1.5}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("size", ["cylinder: {radius: 0.3, axis: [0.1, 1, 0.2]}, friction: 0.5", "sphere: {radius: 0.3}"])
+def test_action_equals_reaction_where_a_rope_runs_around_a_free_body(device, size):
+    runner = Runner(FLOATING.replace("SIZE", size), "rk4", device)
+    columns = runner(2.5e-4, 400, 5)
+    total = momenta(runner.model, columns)
+    assert np.abs(total - total[0]).max() < LEDGER
+    assert np.abs(columns["energy/drift"]).max() < 1e-6  # it leaves the body, where its force has a kink
+    assert np.abs(columns["frames/body_qd"][-1, 0, 1]).max() > 0.1
+
+
+def test_a_thin_cylinder_is_a_point_and_an_instance_takes_its_rope_along(device):
+    """Of a rope that is pulled over its side, as radius goes to 0."""
+    text = FLOATING.replace("friction: 0.5", "").replace("side: {body: g, at: [0, 0, 1]}", "side: {world: [0, 0, -5]}")
+    thin = Runner(text.replace("SIZE", "sphere: {radius: 1e-7}"), "rk4", device)(1e-3, 100, 1)
+    plain = text.replace(", SIZE, side: {world: [0, 0, -5]}", "")
+    point = Runner(plain, "rk4", device)(1e-3, 100, 1)
+    assert np.abs(thin["frames/body_q"] - point["frames/body_q"]).max() < 1e-5
+    body = MACHINE[MACHINE.index("bodies:") :].replace("\n", "\n    ")
+    moved = "models:\n  m:\n    " + body + "\ninstances: {one: {model: m, at: {xyz: [1, 2, 3], rpy: [0, 0, 1]}}}\n"
+    ropes = [
+        model_of(one)[0].ropes
+        for one in (MACHINE.replace("rest_length: 2.2, ", ""), moved.replace("rest_length: 2.2, ", ""))
+    ]
+    assert ropes[1].rest_length == pytest.approx(ropes[0].rest_length, rel=EXACT)
+    assert ropes[0].rest_length[0, 0] > 1.0
+
+
+def test_the_scene_of_the_page_on_ropes_falls_slower_than_free(device):
+    (text,) = re.findall(r"```yaml\n(simcli: 1\n.*?)```", (PAGES / "ropes.md").read_text(), re.DOTALL)
+    columns = Runner(text.removeprefix("simcli: 1\n"), "rk4", device)(1e-3, 500, 1)
+    drop = -1 - columns["frames/body_q"][-1, 0, 1, 2]
+    assert 0.1 < drop < G * 0.5**2 / 2
+    assert columns["frames/joint_q"][-1, 0, 0] * 0.05 == pytest.approx(drop, abs=0.01)

@@ -505,6 +505,19 @@ def test_pulleys_differ_between_worlds_and_after_events(device):
     assert scene(ATWOOD + "events: [{at: 0.1, set: {forces.cable.rest_length: 5}}]\n")
 
 
+@pytest.mark.parametrize("solver", ["type: affine", "type: natural, integrator: generalized_alpha"])
+@pytest.mark.parametrize(
+    "way", ["through: [{world: [0, 0, 2], sphere: {radius: 0.1}}]", "paid_out: [{joint: ja, factor: 0.1}]"]
+)
+def test_solvers_without_ropes_around_things_refuse_them(solver, way):
+    rope = f"  r: {{type: spring, a: {{world: [0, 0, 1]}}, b: {{body: b, at: [0, 0, 0]}}, stiffness: 9, {way}}}\n"
+    text = SLIDERS[: SLIDERS.index("  t: {type: coupling")] + rope
+    found = faults_of(f"{text}solver: {{{solver}, dt: 1e-3}}\n")
+    assert [one[0] for one in found] == ["SC501"]
+    assert "rope" in found[0][2]
+    assert not faults_of(text)
+
+
 ENGINE, WHEEL, SPEED = 2.0, 3.0, 10.0  # [kg m^2], [rad/s] of the clutch
 CLUTCH = f"""
 world: {{gravity: [0, 0, 0]}}

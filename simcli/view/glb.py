@@ -24,7 +24,7 @@ from simcli.errors import UsageError
 from simcli.exchange.writing.usd_geometry import linear_colour
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
-from simcli.view.drawing.items import HERE, UPRIGHT, Drawing, Item, Strand
+from simcli.view.drawing.items import HERE, UPRIGHT, Drawing, Item, Strand, strand_ends
 from simcli.view.drawing.solids import triangles_of
 from simcli.view.motion import RIGID, SEEN_STRETCH, UNMOVED, WHOLE, RecordedMotion, bounds, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run
@@ -299,10 +299,11 @@ def steady_poses(motion: Scaled) -> Iterator[tuple[int, Array]]:
 
 def spans_of(strand: Strand, poses: Array) -> dict[str, Array]:
     """Middle [m], turn of z, and scale of a rod of length 1 that goes from one end to the other."""
-    ends = [
-        np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], np.array(point))
-        for body, point in zip(strand.bodies, strand.points, strict=True)
-    ]
+
+    def carry(body: int, point: Array) -> Array:
+        return np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], point)
+
+    ends = strand_ends(strand, carry)
     along = ends[1] - ends[0]
     length = np.linalg.norm(along, axis=1, keepdims=True)
     z = np.where(length > 0.0, along / np.maximum(length, 1e-300), (0.0, 0.0, 1.0))

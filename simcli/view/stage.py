@@ -13,7 +13,7 @@ from simcli.kernels.rays.picture import decoded
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
 from simcli.model.tables.model import WORLD, Array
 from simcli.view.drawing.glyphs import along
-from simcli.view.drawing.items import Drawing, Item, Strand
+from simcli.view.drawing.items import Drawing, Item, Strand, strand_ends
 from simcli.view.motion import UNMOVED, RecordedMotion, stretch_axes
 
 LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
@@ -238,10 +238,7 @@ def _places(poses: Array) -> tuple[Array, Array]:
 
 def _ends(strands: tuple[Strand, ...], turn: Array, place: Array) -> list[Array]:
     """Ends of strands, (2, 3) each, world."""
-    return [
-        np.stack([place[body] + turn[body] @ np.array(point) for body, point in zip(one.bodies, one.points, strict=True)])
-        for one in strands
-    ]
+    return [np.stack(strand_ends(one, lambda body, point: place[body] + turn[body] @ point)) for one in strands]
 
 
 def _unit_shape(item: Item, store: MeshStore) -> tuple[int, Array, Array, tuple[float, float], int]:

@@ -29,6 +29,7 @@ PAGE_GROUPS = {
         "joint_fields",
         "assembly",
         "signals",
+        "ropes",
         "batch",
     ),
     "Solvers": ("choosing", "generalized", "maximal", "natural", "affine", "contact"),

@@ -200,10 +200,36 @@ class Tendons:
         objects = [int(one) for one in model.wrap_objid[first : first + count]]
         if kinds == {int(wraps.mjWRAP_JOINT)}:
             self._fixed(t, objects, [float(c) for c in model.wrap_prm[first : first + count]])
-        elif kinds == {int(wraps.mjWRAP_SITE)}:
-            self._spatial(t, [self.shapes.ends[s] for s in objects], objects)
+        elif int(wraps.mjWRAP_PULLEY) in kinds:
+            raise LostPartError("has pulleys, which split it into branches")
         else:
-            raise LostPartError("wraps around geoms, or has pulleys; those of scenes run straight")
+            stops = [self._stop(n) for n in range(first, first + count)]
+            self._spatial(t, stops, objects)
+
+    def _stop(self, n: int) -> object:
+        """A site of a spatial tendon, or what it wraps around, as a spring has it."""
+        model, wraps = self.model, self.source.mujoco.mjtWrap
+        index, kind = int(model.wrap_objid[n]), int(model.wrap_type[n])
+        if kind == int(wraps.mjWRAP_SITE):
+            return self.shapes.ends[index]
+        body, frame, radius = self.shapes.wrap_of(index)
+        place = {"world": list(frame.xyz)} if body == WORLD_NAME else {"body": body, "at": list(frame.xyz)}
+        size: dict = {"radius": radius}
+        if kind == int(wraps.mjWRAP_CYLINDER):
+            size |= {"axis": list(clean_numbers(frame.matrix[:, 2]))}
+        words = place | {"cylinder" if "axis" in size else "sphere": size}
+        site = int(model.wrap_prm[n])
+        if site < 0:
+            return words
+        if self._is_inside(site, body, frame, size):
+            raise LostPartError("runs inside of a geom; ropes of scenes run around the outside")
+        return words | {"side": self.shapes.ends[site]}
+
+    def _is_inside(self, site: int, body: str, frame: SourceFrame, size: dict) -> bool:
+        """Whether a side lies inside of what a tendon wraps around, where both are on one body."""
+        owner, place = self.shapes.sites[site]
+        way = frame.matrix.T @ np.subtract(place.xyz, frame.xyz)
+        return owner == body and float(np.linalg.norm(way[:2] if "axis" in size else way)) < size["radius"]
 
     def _fixed(self, t: int, joints: list[int], factors: list[float]) -> None:
         model, places = self.model, [self.bodies.places[j] for j in joints]

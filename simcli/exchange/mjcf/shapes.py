@@ -83,6 +83,12 @@ class MjcfShapes:
 
     # Geoms.
 
+    def wrap_of(self, g: int) -> tuple[str, SourceFrame, float]:
+        """A sphere or a cylinder that a tendon wraps around: its body, its frame there, and its radius [m]."""
+        b = int(self.model.geom_bodyid[g])
+        frame = frame_of(self.model.geom_pos[g], self.model.geom_quat[g]).after(self.bodies.frames[b])
+        return self.bodies.names[b], frame, float(self.model.geom_size[g, 0])
+
     def _geom(self, g: int, collides: bool, names: dict[str, GivenNames]) -> None:
         model, element, types = self.model, self.source.element("geom", g), self.source.mujoco.mjtGeom
         b, kind = int(model.geom_bodyid[g]), types(int(model.geom_type[g]))

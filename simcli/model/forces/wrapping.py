@@ -46,6 +46,14 @@ class Wrap(NamedTuple):
     axis: Array
     rise: Array
 
+    def at(self, share: float) -> Array:
+        """[m], (..., 3), the point of the arc at a share of it, about the centre."""
+        height = rot.dot(self.first, self.axis)[..., None] * self.axis
+        x, turn = self.first - height, (self.arc * share)[..., None]
+        return (
+            height + np.cos(turn) * x + np.sin(turn) * rot.cross(self.axis, x) + (share * self.rise)[..., None] * self.axis
+        )
+
 
 def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | None) -> Wrap:
     """The way from p to q.
@@ -109,12 +117,3 @@ def _crosses_back(p: Array, q: Array, side: Array, n: Array) -> Array:
     left = rot.cross(n, side)
     (x_p, y_p), (x_q, y_q) = ((rot.dot(point, side), rot.dot(point, left)) for point in (p, q))
     return (y_p * y_q < 0.0) & ((y_p * x_q - y_q * x_p) * (y_p - y_q) < 0.0)
-
-
-def arc_points(found: Wrap, count: int) -> Array:
-    """[m], (count + 1, 3), from the first point of contact to the last one, about the centre: of one way round."""
-    share = np.linspace(0.0, 1.0, count + 1)[:, None]
-    height = rot.dot(found.first, found.axis) * found.axis
-    x = found.first - height
-    turn = found.arc * share
-    return height + np.cos(turn) * x + np.sin(turn) * rot.cross(found.axis, x) + share * found.rise * found.axis

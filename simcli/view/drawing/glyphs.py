@@ -36,7 +36,7 @@ def nodes_of(tables: DrawingTables) -> list[_Array]:
     for body, place in zip(tables["point_body"], tables["point_position"], strict=True):
         if body >= 0:
             found[body].append(place)
-    for of in ("spring", "pulley"):
+    for of in ("spring", "pulley", "rope_stop"):
         bodies, places = tables[f"{of}_body"].ravel(), tables[f"{of}_point"].reshape(-1, 3)
         for body, place in zip(bodies, places, strict=True):
             if body >= WORLD:

@@ -3,10 +3,12 @@
 The colours are told apart by people of all kinds of colour vision, and the same in all worlds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcli.model.forces.wrapping import wrap
 from simcli.model.tables.model import Array
 from simcli.rotations import quat_rotate
 from simcli.spec.schema.shape import COLOURS, rgb
@@ -104,6 +106,42 @@ class Item:
         return 0.5 * float(np.linalg.norm(self.corners[0] - self.corners[-1])) if self.kind != "plane" else np.inf
 
 
+CHORDS = 12  # straight pieces by which an arc of a rope is drawn
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a rope runs around between two points, and which piece of its way there is drawn.
+
+    Attributes:
+        bodies: of the point before, of the centre, of the point behind, and of the side; -1 for the world.
+        points: [m], (3,) each, in those bodies.
+        radius: [m].
+        axis: of a cylinder, in its body; None of a sphere.
+        is_sided: whether there is a side.
+        piece: -1 to the arc, CHORDS from it, between them a chord of it.
+    """
+
+    bodies: tuple[int, ...]
+    points: tuple[tuple[float, ...], ...]
+    radius: float
+    axis: tuple[float, ...] | None
+    is_sided: bool
+    piece: int
+
+    def ends(self, carry: Callable[[int, Array], Array]) -> list[Array]:
+        """Both ends of the piece, (..., 3); arguments as of `strand_ends`."""
+        p, centre, q, side = (carry(*one) for one in zip(self.bodies, map(np.array, self.points), strict=True))
+        about = self.bodies[1], np.array(self.points[1])
+        axis = None if self.axis is None else carry(about[0], about[1] + np.array(self.axis)) - centre
+        found = wrap(p - centre, q - centre, np.array(self.radius), axis, side - centre if self.is_sided else None)
+        if self.piece < 0:
+            return [p, centre + found.first]
+        if self.piece == CHORDS:
+            return [centre + found.last, q]
+        return [centre + found.at((self.piece + k) / CHORDS) for k in range(2)]
+
+
 @dataclass(frozen=True)
 class Strand:
     """A straight thing between points of two bodies, as long as these are apart.
@@ -116,6 +154,7 @@ class Strand:
         radius: [m], of a rod or cable; of the coil of a spring.
         colour: sRGB, 0 to 1.
         layer: one of LAYERS.
+        around: of a piece of a rope that runs around something; its bodies and points are those before and behind.
     """
 
     name: str
@@ -125,6 +164,19 @@ class Strand:
     radius: float
     colour: Colour
     layer: str
+    around: Around | None = None
+
+
+def strand_ends(strand: Strand, carry: Callable[[int, Array], Array]) -> list[Array]:
+    """Both ends of a strand, [m], (..., 3), world.
+
+    Args:
+        strand: what is drawn.
+        carry: from a body, -1 for the world, and a point (3,) of it to its places (..., 3).
+    """
+    if strand.around is not None:
+        return strand.around.ends(carry)
+    return [carry(body, np.array(point)) for body, point in zip(strand.bodies, strand.points, strict=True)]
 
 
 @dataclass(frozen=True)

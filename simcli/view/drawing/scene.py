@@ -9,6 +9,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import DISTANCE_KINDS, POSES, QUATERNIONS, SLOTTED
+from simcli.model.tables.force_tables import StopKind
 from simcli.model.tables.model import WORLD, JointKind, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.scene import SceneSpec
@@ -131,10 +132,45 @@ def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
         rows += [(kind, name, *zip(*ends, strict=True)) for ends in pairwise(path)]
     bushings = zip(tables.names("bushing"), tables["bushing_body"], tables["bushing_point"], strict=True)
     rows += [("spring", *row) for row in bushings]
+    yield from ropes(tables, unit)
     for kind, name, bodies, points in rows:
         if min(bodies) >= WORLD:
             ends, radius = tuple(tuple(point.tolist()) for point in points), {"spring": 0.8, "cable": 0.25}[kind]
             yield Strand(name, kind, tuple(map(int, bodies)), ends, radius * RADIUS * unit, items.SPRING, "spring")
+
+
+def ropes(tables: DrawingTables, unit: float) -> Iterator[Strand]:
+    """Ropes that run around cylinders and spheres, or are paid out: straight pieces, and chords of their arcs."""
+    bodies, points = tables["rope_stop_body"].tolist(), [tuple(point) for point in tables["rope_stop_point"].tolist()]
+    kinds, of = tables["rope_stop_kind"].tolist(), tables["rope_stop_rope"].tolist()
+    for m in range(len(of) - 1):
+        if of[m] != of[m + 1] or kinds[m] or min(bodies[m : m + 2]) < WORLD:
+            continue
+        turns = kinds[m + 1] != 0
+        last = m + 2 if turns else m + 1
+        ends = (bodies[m], bodies[last]), (points[m], points[last])
+        look = RADIUS * 0.25 * unit, items.SPRING, "spring"
+        for around in _around(tables, m + 1) if turns else (None,):
+            yield Strand(tables.names("rope")[of[m]], "cable", *ends, *look, around)
+
+
+def _around(tables: DrawingTables, m: int) -> Iterator[items.Around]:
+    """Pieces of the way around stop m."""
+    bodies, points = tables["rope_stop_body"].tolist(), tables["rope_stop_point"].tolist()
+    beside, side = int(tables["rope_stop_side_body"][m]), tables["rope_stop_side"][m].tolist()
+    cylinder = tables["rope_stop_kind"][m] == StopKind.CYLINDER
+    where = (*bodies[m - 1 : m + 2], beside)
+    if min(where) < WORLD:  # `output.select` left it out
+        return
+    for piece in range(-1, items.CHORDS + 1):
+        yield items.Around(
+            where,
+            tuple(map(tuple, (*points[m - 1 : m + 2], side))),
+            float(tables["rope_stop_radius"][m]),
+            tuple(tables["rope_stop_axis"][m].tolist()) if cylinder else None,
+            bool(tables["rope_stop_sided"][m]),
+            piece,
+        )
 
 
 def path_of_spring(tables: DrawingTables, k: int) -> list[tuple[int, _Array]]:

@@ -2,13 +2,13 @@
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from simcli import __version__
 from simcli.analysis.channels import energy_rounding
-from simcli.view.drawing.items import Drawing, Item
+from simcli.view.drawing.items import CHORDS, Drawing, Item
 from simcli.view.motion import ASPECT, SEEN_STRETCH, Extent, camera_of, strain
 from simcli.view.page.curves import CurveGroup, values_of
 from simcli.view.page.quantised import (
@@ -316,6 +316,7 @@ def _drawing(drawing: Drawing, meshes: _Meshes) -> dict:
             "radius": one.radius,
             "colour": _rounded(one.colour),
             "layer": one.layer,
+            **({} if one.around is None else {"around": asdict(one.around) | {"chords": CHORDS}}),
         }
         for one in drawing.strands
     ]

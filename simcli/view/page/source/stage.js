@@ -4,6 +4,7 @@ import * as THREE from 'three'
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js'
 import { Workshop } from './figures.js'
 import { groundGrid } from './ground.js'
+import { pieceAround } from './ways.js'
 
 const MANY = 9 // viewports from which on shadows are left out
 const Z = new THREE.Vector3(0, 0, 1)
@@ -308,10 +309,10 @@ export class Stage {
 
   stretch(figure, bodies) {
     const { strand } = figure.userData
-    const [from, to] = strand.bodies.map((body, k) => {
-      const point = new THREE.Vector3(...strand.points[k])
-      return body < 0 ? point : point.applyMatrix4(bodies[body].matrix)
-    })
+    const carry = (body, point) => (body < 0 ? point : point.applyMatrix4(bodies[body].matrix))
+    const [from, to] = strand.around
+      ? pieceAround(strand.around, carry)
+      : strand.bodies.map((body, k) => carry(body, new THREE.Vector3(...strand.points[k])))
     const along = to.clone().sub(from)
     const length = along.length()
     figure.position.copy(from)
