@@ -436,7 +436,9 @@ PEER = """
 <site name="p4" pos="0.05 0.02 0.1"/></body></worldbody>
 <tendon><spatial name="t" stiffness="60" damping="1.5" springlength="1.2"><site site="p0"/><geom geom="g1" sidesite="s1"/>
 <site site="p2"/>
-<geom geom="g2" sidesite="s2"/><site site="p4"/><geom geom="g3"/><site site="p5"/></spatial></tendon></mujoco>
+<geom geom="g2" sidesite="s2"/><site site="p4"/><geom geom="g3"/><site site="p5"/></spatial></tendon>
+<actuator><motor name="motor" tendon="t" gear="2" ctrlrange="-1 3"/><general name="servo" tendon="t" gear="0.5" gainprm="4"
+biastype="affine" biasprm="1.5 -30 -2"/></actuator><keyframe><key name="held" ctrl="1.5 0"/></keyframe></mujoco>
 """
 
 
@@ -444,10 +446,11 @@ def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path):
     """The scene is imported of it, so that this holds for `import`, too."""
     path = tmp_path / "ropes.xml"
     path.write_text(PEER)
-    text = re.sub("^simcli: 1$", "", import_model(path).text, flags=re.MULTILINE)
-    model = model_of(text)[0]
-    assert model.ropes.name == ("t",)
-    assert model.ropes.stop_kind.tolist() == [0, 1, 0, 2, 0, 2, 0]
+    converted = import_model(path)
+    model = model_of(re.sub("^simcli: 1$", "", converted.text, flags=re.MULTILINE))[0]
+    assert model.ropes.name == ("t", "motor", "servo")
+    assert model.ropes.stop_kind.tolist() == [0, 1, 0, 2, 0, 2, 0] * 3
+    assert "forces.motor.tension: -3" in converted.text  # of the control 1.5 of the keyframe
     peer = mujoco.MjModel.from_xml_string(PEER)
     data, algorithms = mujoco.MjData(peer), Algorithms(model, device)
     rng, wraps = np.random.default_rng(17), np.zeros(3, int)
@@ -604,6 +607,27 @@ def test_a_thin_cylinder_is_a_point_and_an_instance_takes_its_rope_along(device)
     ]
     assert ropes[1].rest_length == pytest.approx(ropes[0].rest_length, rel=EXACT)
     assert ropes[0].rest_length[0, 0] > 1.0
+
+
+PULLED = f"""
+world: {{gravity: [0, 0, -{G}]}}
+bodies: {{load: {{mass: 2, inertia: {{diag: [1, 1, 1]}}, pose: {{xyz: [0.2, 0, -1]}}}}}}
+signals: {{pull: {{sine: {{amplitude: 10, frequency: 2, offset: {2 * G}}}}}}}
+forces:
+  rope: {{type: spring, a: {{world: [0, 0, -2]}}, b: {{body: load, at: [0, 0, 0]}}, stiffness: 0, tension: $pull,
+         through: [{{world: [0.1, 0, 0], cylinder: {{radius: 0.1, axis: [0, 1, 0]}}, side: {{world: [0.1, 0, 1]}}}}]}}
+"""
+
+
+def test_a_signal_pulls_a_rope_and_its_work_is_the_energy_of_the_load(device):
+    w, t = 4 * np.pi, 0.3
+    columns = Runner(PULLED + "solver: {type: generalized}\n", "rk4", device)(1e-3, 300, 1)
+    assert columns["frames/body_q"][-1, 0, 0, 2] == pytest.approx(-1 + 5 * (t / w - np.sin(w * t) / w**2), abs=1e-9)
+    assert np.abs(columns["energy/drift"]).max() < 1e-9
+    assert columns["energy/kinetic"][-1, 0] > 0.1
+    for solver, integrator in (("maximal", "semi_implicit"), ("natural", "zhong06")):
+        found = Runner(f"{PULLED}solver: {{type: {solver}}}\n", integrator, device)(1e-3, 300, 1)["frames/body_q"]
+        assert np.abs(found - columns["frames/body_q"]).max() < 5e-3 * (0.1 if solver == "natural" else 1.0)
 
 
 def test_the_scene_of_the_page_on_ropes_falls_slower_than_free(device):

@@ -27,6 +27,7 @@ _SWITCHED = {
     ("", "joint_f"): Driven.JOINT_F,
     ("wrenches", "force"): Driven.WRENCH_FORCE,
     ("wrenches", "torque"): Driven.WRENCH_TORQUE,
+    ("ropes", "tension"): Driven.ROPE_TENSION,
     ("affine", "driving_aim"): Driven.AIM,
     ("affine", "hold_rate"): Driven.HOLD_RATE,
     ("affine", "hold_shift"): Driven.HOLD_SHIFT,

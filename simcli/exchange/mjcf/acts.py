@@ -91,6 +91,7 @@ class Acts:
     Attributes:
         couplings: fixed tendon to the coupling that it is.
         controls: actuator to what its control became.  beside: further wrenches of it.
+        ways: spatial tendon to the keys of a spring that say where it runs.
         loops: kind of part and index to the joint that closes a loop.
     """
 
@@ -101,6 +102,7 @@ class Acts:
         self.couplings: dict[int, SourceEntry] = {}
         self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
         self.beside: dict[int, list[MjcfPush]] = {}
+        self.ways: dict[int, dict] = {}
         self.loops: dict[tuple[str, int], SourceJoint] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:
@@ -260,9 +262,10 @@ class Tendons:
         low, high = map(float, self.model.tendon_lengthspring[t])
         if friction:
             self.acts.note("tendon", t, "without dry friction, which springs have not")
+        way = {"type": "spring", "a": ends[0], "b": ends[-1]} | ({"through": ends[1:-1]} if ends[1:-1] else {})
+        self.acts.ways[t] = way
         if stiffness or damping:
-            words = {"type": "spring", "a": ends[0], "b": ends[-1]} | ({"through": ends[1:-1]} if ends[1:-1] else {})
-            words |= {"stiffness": stiffness} | ({"damping": damping} if damping else {})
+            words = way | {"stiffness": stiffness} | ({"damping": damping} if damping else {})
             if low == high or low == 0.0:
                 words |= {"rest_length": high} | ({"slack": True} if low != high else {})
             else:
@@ -275,8 +278,13 @@ class Tendons:
             self._rope(t, sites, bounds)
         elif bounds:
             self.acts.note("tendon", t, "without its limit, which a cable over points has not")
-        if not (stiffness or damping or bounds):
+        if not (stiffness or damping or bounds or self._is_pulled(t)):
             raise LostPartError("nothing acts along it")
+
+    def _is_pulled(self, t: int) -> bool:
+        """Whether an actuator pulls a tendon, which then is the spring of that."""
+        by_tendon = self.model.actuator_trntype == int(self.source.mujoco.mjtTrn.mjTRN_TENDON)
+        return bool((by_tendon & (self.model.actuator_trnid[:, 0] == t)).any())
 
     def _rope(self, t: int, sites: list[int], bounds: list[float]) -> None:
         """A distance joint between two sites, which bounds how far they are apart."""

@@ -81,10 +81,12 @@ class Actuators:
             return
         if kind == "joint" and not self.bodies.places[index].is_scalar:
             raise LostPartError("acts on axes of a ball joint")
-        if kind == "tendon" and index not in self.acts.couplings:
-            raise LostPartError("pulls a tendon that is no sum of coordinates")
+        if kind == "tendon" and index not in {*self.acts.couplings, *self.acts.ways}:
+            raise LostPartError("pulls a tendon that is dropped")
         if kind == "site":
             self._push(a, index)
+        elif kind == "tendon" and index in self.acts.ways:
+            self._pull(a, index)
         else:
             self._place(a, kind, index, self._drive(a, kind, index))
 
@@ -164,6 +166,30 @@ class Actuators:
         if model.actuator_forcelimited[a]:
             self._tell_range(a, "force", model.actuator_forcerange[a])
 
+    def _pull(self, a: int, t: int) -> None:
+        """An actuator along a spatial tendon, as a rope of its own on the same way, F = gain u + b0 + b1 L + b2 L'.
+
+        Its tension is -gear F, L the gear times the length: stiffness and damping are -b1 gear^2 and -b2 gear^2.
+        """
+        model = self.model
+        if self._is_pid(a):
+            raise LostPartError("is a `pid` along a spatial tendon")
+        gain, b0, b1, b2, gear, dynamics = self._linear_law(a)
+        stiffness, damping = clean_numbers([-b1 * gear**2, -b2 * gear**2])
+        pull = MjcfControl("", "tension", gain, b0, -gear)
+        words = self.acts.ways[t] | {"stiffness": stiffness} | ({"rest_length": 0.0} if stiffness else {})
+        words |= ({"damping": damping} if damping else {}) | {"tension": pull.target(self._rest_control(a))}
+        entry = self.acts.give("actuator", a, words)
+        self.acts.controls[a] = pull._replace(path=self.acts.path_of(entry))
+        self.acts.note("actuator", a, f"is a rope; a control of 1 changes its tension by {-gear * gain:g} N")
+        if dynamics != "NONE":
+            self.acts.note("actuator", a, "acts at once, without its activation")
+        self._tell_range(a, "control", self.acts.control_range(a))
+        if model.actuator_forcelimited[a]:
+            self._tell_range(a, "force", model.actuator_forcerange[a])
+        if model.tendon_actfrclimited[t]:
+            self.acts.note("tendon", t, "without the bound of the force of its actuators")
+
     def _tell_range(self, a: int, word: str, bounds) -> None:
         """Tell of a range that scenes have not; None for none."""
         if bounds is not None:
@@ -172,9 +198,15 @@ class Actuators:
 
     def _drive(self, a: int, kind: str, index: int) -> dict:
         """The drive of an actuator."""
-        model, mujoco = self.model, self.source.mujoco
         if self._is_pid(a):
             return self._servo(a, kind, index)
+        *law, dynamics = self._linear_law(a)
+        words = self._law(a, kind, index, tuple(law))
+        return words | self._activation(a, dynamics, words)
+
+    def _linear_law(self, a: int) -> tuple[float, float, float, float, float, str]:
+        """Gain, b0, b1, b2 and gear of an actuator whose force is linear, and the name of its dynamics."""
+        model, mujoco = self.model, self.source.mujoco
         gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
         gear = float(gears_of(self.source, a)[0])
         dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
@@ -195,8 +227,7 @@ class Actuators:
             raise LostPartError("pushes away from its target, or along its speed")
         if gear == 0.0:
             raise LostPartError("has a gear of 0")
-        words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
-        return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words)
+        return float(gain[0]), b0, b1, b2, gear, dynamics.name.removeprefix("mjDYN_")
 
     def _is_pid(self, a: int) -> bool:
         return int(self.model.actuator_gaintype[a]) == int(self.source.mujoco.mjtGain.mjGAIN_PID)

@@ -4,7 +4,7 @@ The straight parts i of a rope, from a to b, run between stops; where it touches
 there, at the points of contact. With l_i their rates of growth, the points of contact held in their body, and x paid out
 at a:
 
-    L' = sum l_i,   T = k (L - rest - x) + c (L' - x')        each part pulls on its two links with T_i along it
+    L' = sum l_i,   T = k (L - rest - x) + c (L' - x') + pull        each part pulls on its two links with T_i along it
     slip over stop s:   u_s = (sum of l_i after it - sum of l_i before it + x') / 2
     T_after / T_before = exp(mu phi tanh(u_s / v)),   (T_first + T_last) / 2 = T
 
@@ -44,9 +44,10 @@ def act_of_rope(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     none = Vec3(zero, zero, zero)
     k = u.rope.at(m)
     dissipated = zero
+    supplied = zero
     potential = zero
     if m == u.first.at(k):
-        dissipated, potential = measure_rope(t, u, s, w, k)
+        dissipated, supplied, potential = measure_rope(t, u, s, w, k)
     force = none + u.along.load(w, m)
     couple = Vec3(zero, zero, zero)
     if u.turns.at(m) != 0:
@@ -55,12 +56,12 @@ def act_of_rope(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     tension = u.tension.load(w, m)
     x_a = about_origin(t, s, w, u.link_a.at(m), u.from_.load(w, m))
     x_b = about_origin(t, s, w, u.link_b.at(m), u.to.load(w, m))
-    return force * tension, couple * tension, x_a, x_b, dissipated, zero, potential
+    return force * tension, couple * tension, x_a, x_b, dissipated, supplied, potential
 
 
 @ti.func
 def measure_rope(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Parts and tensions of rope k; what is dissipated [W], and what it stores [J].
+    """Parts and tensions of rope k; what is dissipated and supplied [W], and what it stores [J].
 
     Reads:  u columns, s.{R, o, v, origin, q, qd}
     Writes: u.{along, from_, to, rate, arc, tension} of its parts
@@ -85,9 +86,10 @@ def measure_rope(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32
         out = out + x
         out_rate = out_rate + v
     law, dissipated, acts = spring_law(u, w, k, length - out, rate - out_rate)
-    tension = select(acts, -law.force, zero)
+    pull = zero + u.pull.load(w, k)
+    tension = select(acts, -law.force, zero) + pull
     rubbed = share_tension(u, w, k, tension, rate, out_rate)
-    return dissipated + rubbed, law.energy
+    return dissipated + rubbed, pull * (out_rate - rate), law.energy
 
 
 @ti.func
@@ -198,6 +200,7 @@ class RopeColumns:
             or -1 where the poses tell it.
         along: direction of the force on B for a unit tension.  from_, to: [m], where it acts, world.
         rate: [m/s], of growth.  arc: [rad], of contact behind a part.  tension: [N].
+        pull: [N], of ropes, which signals may drive.
         stiffness, damping, rest_length, slack: of ropes, as of `kernels.forces.springs.Springs`.
     """
 
@@ -205,9 +208,9 @@ class RopeColumns:
     act = staticmethod(act_of_rope)
     stores, by_rows, need_poses = True, False, True
 
-    def __init__(self, model: Model, tables: Tables, _forces):
+    def __init__(self, model: Model, tables: Tables, forces):
         self.arena, ropes = tables.arena, model.ropes
-        self.damps = self.rubs = False
+        self.damps, self.rubs, self.pull = False, False, None
         parts = parts_of_ropes(ropes)
         self.n = len(parts.rope)
         if not self.n:  # nothing reads the columns then
@@ -216,6 +219,7 @@ class RopeColumns:
         self.damps = self.rubs or bool(tables.ever(lambda m: m.ropes.damping > 0).any())
         items, whole = tables.arena.records(self.n), tables.arena.records(len(ropes.name))
         self.stiffness, self.damping = whole.column(ropes.stiffness), whole.column(ropes.damping)
+        self.pull = whole.column(ropes.tension, driven="rope_tension" in forces.driven)
         self.rest_length, self.slack = whole.column(ropes.rest_length), whole.ints(ropes.slack)
         self.first, self.first_paid = tables.arena.ints(parts.first), whole.ints(parts.first_paid)
         self.rope, self.wraps = items.ints(parts.rope), items.ints(parts.wraps)

@@ -1,4 +1,4 @@
-"""Ropes: springs that run around cylinders and spheres, or are paid out by coordinates; and where they rest.
+"""Ropes: springs that run around cylinders and spheres, are paid out by coordinates, or pulled; and where they rest.
 
 kernels/forces/ropes.py states the law.
 """
@@ -15,7 +15,7 @@ from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.force_tables import Ropes, StopKind
 from simcli.model.tables.model import WORLD, Array, Model
-from simcli.model.tables.worlds import Worlds
+from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.force_base import RopeStopSpec
 
 
@@ -29,7 +29,7 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
     Returns:
         The table. Rest lengths that are not written are NaN, until the initial state is known: see `ropes_at_rest`.
     """
-    names = [name for name in of_type(worlds, "spring") if worlds.first.forces[name].has_path]
+    names = [name for name in of_type(worlds, "spring") if worlds.first.forces[name].is_rope]
     if not names:
         return model.ropes
     forces = [worlds.first.forces[name] for name in names]
@@ -41,6 +41,7 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
         name=tuple(names),
         rest_length=stack_worlds(rest, ()),
         slack=np.array([force.slack for force in forces], bool),
+        tension=stack_worlds([worlds.numbers(lambda s, n=name: constant_part(s.forces[n].tension)) for name in names], ()),
         **read_keys(worlds, names, Ropes, ("stiffness", "damping")),
         **_read_stops(worlds, model, names),
         **_read_paid(worlds, model, names),

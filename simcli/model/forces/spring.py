@@ -25,7 +25,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
     Returns:
         The table. Rest lengths that are not written are NaN, until the initial state is known: see `springs_at_rest`.
     """
-    names = [name for name in of_type(worlds, "spring") if not worlds.first.forces[name].has_path]
+    names = [name for name in of_type(worlds, "spring") if not worlds.first.forces[name].is_rope]
     forces = [worlds.first.forces[name] for name in names]
     body, point = read_ends(worlds, model, names)
     rest = [

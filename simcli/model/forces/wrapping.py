@@ -102,9 +102,10 @@ def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | No
 
 def _normal(p: Array, q: Array, side: Array | None) -> Array:
     """The unit normal of the plane of two points of a sphere; where the centre is on one line with them, beside the side."""
+    p, q, *beside = np.broadcast_arrays(p, q, *(() if side is None else (side,)))
     n = rot.cross(p, q)
     size = np.sqrt(rot.dot(p, p) * rot.dot(q, q))
-    for other in (*(() if side is None else (side,)), np.eye(3)[0], np.eye(3)[1]):
+    for other in (*beside, np.eye(3)[0], np.eye(3)[1]):
         other = np.broadcast_to(other, n.shape)
         tells = np.sqrt(rot.dot(n, n)) > COLLINEAR * size
         n = np.where(tells[..., None], n, rot.cross(p, other))

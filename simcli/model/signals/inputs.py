@@ -120,6 +120,9 @@ def _forces(wiring: Wiring) -> None:
             for k in range(3):
                 wiring.drive(Driven.WRENCH_FORCE, item + k, force.force[k], k)
                 wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
+    ropes = [force for force in wiring.worlds.first.forces.values() if force.type == "spring" and force.is_rope]
+    for item, rope in enumerate(ropes):
+        wiring.drive(Driven.ROPE_TENSION, item, rope.tension)
 
 
 def _holds(wiring: Wiring) -> None:

@@ -42,10 +42,11 @@ class Springs(Table, axis="K", entry="spring", is_original=True):
 
 @dataclass(frozen=True)
 class Ropes(Table, axis="O", entry="rope"):
-    """Springs whose way is more than points: around cylinders and spheres, or paid out by coordinates.
+    """Springs that are more than that over points: around cylinders and spheres, paid out by coordinates, or pulled.
 
     Attributes:
         slack: True: no force when shorter than the rest length.
+        tension: pull beside that of stiffness and damping; 0 where a signal drives it.
         stop_rope: rope of each stop on their ways, both ends included, one rope after the other from end a on.
         stop_body: bodies of the stops, WORLD allowed.
         stop_kind: StopKind.
@@ -64,6 +65,7 @@ class Ropes(Table, axis="O", entry="rope"):
     damping: Array = per("W|1 O", "N s/m", changes=Changes.NUMBERS)
     rest_length: Array = per("W|1 O", "m", changes=Changes.NUMBERS)
     slack: Array = per("O", changes=Changes.NUMBERS, kind=bool)
+    tension: Array = per("W|1 O", "N", changes=Changes.NUMBERS)
     stop_rope: Array = per("H")
     stop_body: Array = per("H", refers="B")
     stop_kind: Array = per("H")

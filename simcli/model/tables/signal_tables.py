@@ -63,6 +63,7 @@ class Driven(IntEnum):
     SURFACE_VELOCITY = 9  # shapes.surface_velocity, by 3 * shape + component
     CONTACT_FRICTION = 10  # contacts.friction, by combination
     FRICTION = 11  # dofs.friction, by dof; of a coupling that of its coordinate
+    ROPE_TENSION = 12  # ropes.tension, by rope
 
 
 class MotionKind(IntEnum):

@@ -280,7 +280,7 @@ def _pose(check: Checker, plane: str, pose: PoseSpec | None, path: str) -> None:
 def check_ropes(check: Checker) -> None:
     """Ways of ropes that can be run, and coordinates that can pay them out."""
     for name, force in check.spec.forces.items():
-        if not isinstance(force, SpringForce) or not force.has_path:
+        if not isinstance(force, SpringForce) or not force.is_rope:
             continue
         path = f"forces.{name}"
         for n, stop in enumerate(force.through):

@@ -91,6 +91,8 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
         yield from _of_vectors(path, force, force.DRIVEN)
         if force.type == "coupling":
             yield from _of_coupling(spec, path, force)
+        if force.type == "spring":
+            yield from _of_number(f"{path}.tension", force.tension, "N")
         if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
             for value, unit in zip(force.value, units, strict=False):

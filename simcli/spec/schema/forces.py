@@ -75,6 +75,10 @@ class SpringForce(ForceBase):
         "[{joint: drum, factor: 0.1}]",
     )
 
+    tension: drivable("N") = doc(
+        0.0, "Pull along it beside that of stiffness and damping, slack or not; a number or `$signal`", "N", "$pull"
+    )
+
     ENDS = ("a", "through", "b")
     TERMS = ("paid_out",)
     SOLVERS = SOLVER_TYPES
@@ -84,6 +88,7 @@ class SpringForce(ForceBase):
         ("damping",),
         ("rest_length",),
         ("slack",),
+        ("tension",),
         ("a", "at"),
         ("a", "world"),
         ("b", "at"),
@@ -96,9 +101,9 @@ class SpringForce(ForceBase):
         yield from ((f"through[{n}].side", stop.side) for n, stop in enumerate(self.through) if stop.side)
 
     @property
-    def has_path(self) -> bool:
-        """Whether its way is more than points: it runs around something, or is paid out."""
-        return bool(self.paid_out) or any(stop.size for stop in self.through)
+    def is_rope(self) -> bool:
+        """Whether it is more than a spring over points: it runs around something, is paid out, or is pulled."""
+        return bool(self.paid_out) or self.tension != 0.0 or any(stop.size for stop in self.through)
 
     @model_validator(mode="after")
     def _has_law(self) -> "SpringForce":
