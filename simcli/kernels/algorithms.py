@@ -54,6 +54,7 @@ class Algorithms:
         self.core = self.core_type(model, self.arena)
         self.arena.build()
         self.core.tables.arena.upload()
+        self.core.forces.ropes.clear()
         for array in (self.core.state.external, self.core.state.qd):
             array.write(np.zeros((1, array.n_items, array.width)))
         self._ready: dict[tuple, ReadyLaunch] = {}

@@ -64,6 +64,7 @@ class Core:
         """Start with tables on the device and everything else at zero."""
         self.tables.arena.upload()
         self.system.clear()
+        self.forces.ropes.clear()
         for array in (self.state.q, self.state.qd, self.state.qdd, self.move):
             array.write(np.zeros((1, array.n_items, array.width)))
 

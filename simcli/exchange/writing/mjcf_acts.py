@@ -216,6 +216,9 @@ def write_forces(parts: MjcfParts) -> None:
 
 
 def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
+    if force.is_rope:
+        parts.scene.lose("force", name, path, "a rope around things, or that is paid out or pulled, is not written")
+        return
     springs = parts.scene.model.springs
     k = springs.name.index(name)
     stiffness, damping, rest = (float(parts.scene.first(springs, key)[k]) for key in ("stiffness", "damping", "rest_length"))

@@ -112,4 +112,5 @@ def parts_of_ropes(ropes: Ropes) -> Parts:
         rows += [(k, -1, n, n) for n in np.flatnonzero(ropes.paid_rope == k).tolist()]
         first.append(len(rows))
     table = np.array(rows, np.int32).reshape(-1, 4)
-    return Parts(*table.T, np.array(first, np.int32), np.array(first_paid, np.int32))
+    rope, stop, paid, wraps = table.T
+    return Parts(rope, stop, paid, wraps, np.array(first, np.int32), np.array(first_paid, np.int32))

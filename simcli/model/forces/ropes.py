@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.forces.ends import indices_of_bodies, of_type, place_of_end, read_keys
+from simcli.model.forces.ends import indices_of_bodies, place_of_end, read_keys
 from simcli.model.forces.wrapping import Wrap, wrap
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_poses
@@ -17,6 +17,8 @@ from simcli.model.tables.force_tables import Ropes, StopKind
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.force_base import RopeStopSpec
+from simcli.spec.schema.forces import SpringForce
+from simcli.spec.schema.scene import SceneSpec
 
 
 def read_ropes(worlds: Worlds, model: Model) -> Ropes:
@@ -29,10 +31,10 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
     Returns:
         The table. Rest lengths that are not written are NaN, until the initial state is known: see `ropes_at_rest`.
     """
-    names = [name for name in of_type(worlds, "spring") if worlds.first.forces[name].is_rope]
-    if not names:
+    chosen = ropes_of(worlds.first)
+    if not chosen:
         return model.ropes
-    forces = [worlds.first.forces[name] for name in names]
+    names, forces = list(chosen), list(chosen.values())
     rest = [
         np.full(1, np.nan) if force.rest_length is None else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
         for name, force in zip(names, forces, strict=True)
@@ -46,6 +48,11 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
         **_read_stops(worlds, model, names),
         **_read_paid(worlds, model, names),
     )
+
+
+def ropes_of(spec: SceneSpec) -> dict[str, SpringForce]:
+    """The springs of a scene that are ropes, in file order."""
+    return {name: force for name, force in spec.forces.items() if isinstance(force, SpringForce) and force.is_rope}
 
 
 def stops_of(force) -> tuple:
@@ -106,9 +113,10 @@ def _read_paid(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Arra
     """The columns of coordinates that pay out, see `Ropes`."""
     for name in names:
         worlds.common(lambda s, n=name: [(one.joint, one.dof) for one in s.forces[n].paid_out], f"forces.{name}.paid_out")
-    found = [(k, name, m) for k, name in enumerate(names) for m in range(len(worlds.first.forces[name].paid_out))]
+    ropes = ropes_of(worlds.first)
+    found = [(k, name, m) for k, name in enumerate(names) for m in range(len(ropes[name].paid_out))]
     factors = [worlds.numbers(lambda s, n=name, m=m: s.forces[n].paid_out[m].factor) for _, name, m in found]
-    terms = [worlds.first.forces[name].paid_out[m] for _, name, m in found]
+    terms = [ropes[name].paid_out[m] for _, name, m in found]
     dofs = [int(model.joints.qd_start[model.joints.name.index(term.joint)]) + term.dof for term in terms]
     return {
         "paid_rope": np.array([k for k, *_ in found], np.int32),
@@ -129,7 +137,7 @@ def way_of_rope(ropes: Ropes, k: int, R: Array, x: Array) -> list[tuple[int, Arr
     Returns:
         Places (W, 3) in the world; those of a `Wrap` are about the centre, which stands behind it.
     """
-    chosen = np.flatnonzero(ropes.stop_rope == k)
+    chosen = np.flatnonzero(ropes.stop_rope == k).tolist()
     place = {m: _in_world(ropes.stop_body[m], ropes.stop_point[:, m], R, x) for m in chosen}
     way: list[tuple[int, Array | Wrap, Array]] = []
     for m in chosen:

@@ -8,7 +8,7 @@ from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
 from simcli.model.forces.lines import bent_lines, value_on_lines
-from simcli.model.forces.ropes import ropes_at_rest
+from simcli.model.forces.ropes import ropes_at_rest, ropes_of
 from simcli.model.joints.links import beside, stack_worlds
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
@@ -25,7 +25,7 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
     Returns:
         The table. Rest lengths that are not written are NaN, until the initial state is known: see `springs_at_rest`.
     """
-    names = [name for name in of_type(worlds, "spring") if not worlds.first.forces[name].is_rope]
+    names = [name for name in of_type(worlds, "spring") if name not in ropes_of(worlds.first)]
     forces = [worlds.first.forces[name] for name in names]
     body, point = read_ends(worlds, model, names)
     rest = [

@@ -87,12 +87,13 @@ def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | No
     q_unit = flat_q / b[..., None]
     back = (radius / b)[..., None] * q_unit - (sign * reach_q / b)[..., None] * rot.cross(n, q_unit)
     up = height + rise * reach_p / plane, height + rise * (1.0 - reach_q / plane)
-    touches = [np.asarray(radius)[..., None] * way + z[..., None] * n for way, z in zip((along, back), up, strict=True)]
+    first, last = (np.asarray(radius)[..., None] * way + z[..., None] * n for way, z in zip((along, back), up, strict=True))
     straight = np.sqrt(rot.dot(q - p, q - p))
     on_way = wraps[..., None]
     return Wrap(
         wraps,
-        *(np.where(on_way, touch, 0.5 * (p + q)) for touch in touches),
+        np.where(on_way, first, 0.5 * (p + q)),
+        np.where(on_way, last, 0.5 * (p + q)),
         arc,
         np.where(wraps, np.hypot(plane, rise), straight),
         sign[..., None] * n,

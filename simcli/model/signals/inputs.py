@@ -15,6 +15,7 @@ from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
 from simcli.model.tables.worlds import Worlds, constant_part
+from simcli.spec.schema.forces import SpringForce
 from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
@@ -120,7 +121,7 @@ def _forces(wiring: Wiring) -> None:
             for k in range(3):
                 wiring.drive(Driven.WRENCH_FORCE, item + k, force.force[k], k)
                 wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
-    ropes = [force for force in wiring.worlds.first.forces.values() if force.type == "spring" and force.is_rope]
+    ropes = (force for force in wiring.worlds.first.forces.values() if isinstance(force, SpringForce) and force.is_rope)
     for item, rope in enumerate(ropes):
         wiring.drive(Driven.ROPE_TENSION, item, rope.tension)
 

@@ -307,8 +307,10 @@ def _rope_size(check: Checker, path: str, stop: RopeStopSpec) -> None:
     if axis is not None and norm(axis) < SMALLEST_AXIS:
         check.fault("SC456", "the axis of a cylinder is zero", f"{path}.cylinder.axis", "give it a direction, as [0, 1, 0]")
         return
-    if stop.side is None or not (
-        stop.side.is_own or (stop.side.body, stop.side.world is None) == (stop.body, stop.world is None)
+    if (
+        stop.size is None
+        or stop.side is None
+        or not (stop.side.is_own or (stop.side.body, stop.side.world is None) == (stop.body, stop.world is None))
     ):
         return
     centre, side = (_place_of(check, end, stop.body) for end in (stop, stop.side))
@@ -328,5 +330,5 @@ def _place_of(check: Checker, end: EndSpec, body: str | None) -> tuple[float, ..
     """The place that an end or a side says, in its body or in the world; None if it names nothing."""
     if end.world is not None or end.at is not None:
         return end.at if end.world is None else end.world
-    found = check.spec.bodies.get(end.body or body)
-    return None if found is None else found.places.get(end.point)
+    found = check.spec.bodies.get(end.body or body or "")
+    return None if found is None else found.places.get(end.point or "")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from simcli.spec.base import dofs
 from simcli.spec.schema.force_base import kinds_of_terms
+from simcli.spec.schema.forces import SpringForce
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.signals import SignalSpec
 from simcli.spec.values.braces import names_in_braces
@@ -91,7 +92,7 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
         yield from _of_vectors(path, force, force.DRIVEN)
         if force.type == "coupling":
             yield from _of_coupling(spec, path, force)
-        if force.type == "spring":
+        if isinstance(force, SpringForce):
             yield from _of_number(f"{path}.tension", force.tension, "N")
         if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)

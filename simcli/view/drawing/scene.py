@@ -149,9 +149,9 @@ def ropes(tables: DrawingTables, unit: float) -> Iterator[Strand]:
         turns = kinds[m + 1] != 0
         last = m + 2 if turns else m + 1
         ends = (bodies[m], bodies[last]), (points[m], points[last])
-        look = RADIUS * 0.25 * unit, items.SPRING, "spring"
         for around in _around(tables, m + 1) if turns else (None,):
-            yield Strand(tables.names("rope")[of[m]], "cable", *ends, *look, around)
+            name, radius = tables.names("rope")[of[m]], RADIUS * 0.25 * unit
+            yield Strand(name, "cable", *ends, radius, items.SPRING, "spring", around)
 
 
 def _around(tables: DrawingTables, m: int) -> Iterator[items.Around]:
