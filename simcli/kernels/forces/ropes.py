@@ -27,6 +27,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import exponential, select
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.forms import angle_near, component_along
+from simcli.kernels.rows.table_lines import law_lines
 from simcli.model.constraints.rope_parts import paid_rows, parts_of_ropes
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
 from simcli.model.tables.force_tables import StopKind
@@ -201,7 +202,7 @@ class RopeColumns:
         along: direction of the force on B for a unit tension.  from_, to: [m], where it acts, world.
         rate: [m/s], of growth.  arc: [rad], of contact behind a part.  tension: [N].
         pull: [N], of ropes, which signals may drive.
-        stiffness, damping, rest_length, slack: of ropes, as of `kernels.forces.springs.Springs`.
+        stiffness, damping, rest_length, slack, line, damper: of ropes, as of `kernels.forces.springs.Springs`.
     """
 
     _data_oriented = True
@@ -216,8 +217,9 @@ class RopeColumns:
         if not self.n:  # nothing reads the columns then
             return
         self.rubs = bool(tables.ever(lambda m: m.ropes.stop_friction > 0).any())
-        self.damps = self.rubs or bool(tables.ever(lambda m: m.ropes.damping > 0).any())
         items, whole = tables.arena.records(self.n), tables.arena.records(len(ropes.name))
+        self.line, self.damper = law_lines(ropes, "rope", tables.arena)
+        self.damps = self.rubs or self.damper is not None or bool(tables.ever(lambda m: m.ropes.damping > 0).any())
         self.stiffness, self.damping = whole.column(ropes.stiffness), whole.column(ropes.damping)
         self.pull = whole.column(ropes.tension, driven="rope_tension" in forces.driven)
         self.rest_length, self.slack = whole.column(ropes.rest_length), whole.ints(ropes.slack)

@@ -25,7 +25,7 @@ from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.coordinate_laws import Response, drag_law
 from simcli.kernels.rows.forms import length_along
-from simcli.kernels.rows.table_lines import TableLines, value_on_line
+from simcli.kernels.rows.table_lines import law_lines, value_on_line
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.tree_kinematics import link_points, links_of
 from simcli.model.tables.model import Model
@@ -114,10 +114,7 @@ class Springs:
             self.first, self.spring = tables.arena.ints(segments.first), parts.ints(segments.spring)
             self.force = items.array()
         self.stiffness, self.damping = items.column(springs.stiffness), items.column(springs.damping)
-        points = springs.law_spring, springs.law_elongation, springs.law_force
-        self.line = TableLines(len(springs.name), *points, tables.arena) if len(points[0]) else None
-        points = springs.damper_spring, springs.damper_rate, springs.damper_force
-        self.damper = TableLines(len(springs.name), *points, tables.arena) if len(points[0]) else None
+        self.line, self.damper = law_lines(springs, "spring", tables.arena)
         self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
 
     def is_slack(self, k):

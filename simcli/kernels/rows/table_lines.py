@@ -34,6 +34,16 @@ class TableLines:
             self.low, self.high = (items.column(one) for one in ends_of_lines(count, item, x))
 
 
+def law_lines(table, owner: str, arena: Arena) -> tuple[TableLines | None, TableLines | None]:
+    """Tensions by elongation and by rate of the springs, or ropes, of a table; None where none has one."""
+    points = (
+        (getattr(table, f"law_{owner}"), table.law_elongation, table.law_force),
+        (getattr(table, f"damper_{owner}"), table.damper_rate, table.damper_force),
+    )
+    line, damper = (TableLines(len(table.name), *one, arena) if len(one[0]) else None for one in points)
+    return line, damper
+
+
 @ti.func
 def value_on_line(c: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
     """Value of line k at x, its slope, and its integral from 0 on; of a held one the value alone counts.

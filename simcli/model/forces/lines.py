@@ -12,7 +12,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli.model.joints.links import beside
 from simcli.model.tables.table_base import Array
+from simcli.model.tables.worlds import Worlds
+
+
+def read_laws(worlds: Worlds, names: list[str], owner: str) -> dict[str, Array]:
+    """The columns of tensions by tables, of elongation and of rate.
+
+    Args:
+        worlds: the scenes.
+        names: of the springs.
+        owner: what the table calls them, "spring" or "rope".
+    """
+    of_line = _read_points(worlds, names, f"law_{owner}", "stiffness_table", "law_elongation", "law_force")
+    return of_line | _read_points(worlds, names, f"damper_{owner}", "damping_table", "damper_rate", "damper_force")
+
+
+def _read_points(worlds: Worlds, names: list[str], owner: str, key: str, *columns: str) -> dict[str, Array]:
+    """The columns of the points of one key."""
+    tables = {k: name for k, name in enumerate(names) if getattr(worlds.first.forces[name], key) is not None}
+    if not tables:
+        return {}
+    sizes, points = [], []
+    for name in tables.values():
+        size = worlds.common(lambda s, n=name: len(getattr(s.forces[n], key).force), f"forces.{name}.{key}")
+        sizes.append(size)
+        points.append(worlds.numbers(lambda s, n=name: getattr(s.forces[n], key).points(), (2, size)))
+    read = {column: beside([one[:, side] for one in points]) for side, column in enumerate(columns)}
+    return {owner: np.repeat(list(tables), sizes).astype(np.int32)} | read
 
 
 @dataclass(frozen=True)

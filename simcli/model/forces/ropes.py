@@ -10,6 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.forces.ends import indices_of_bodies, place_of_end, read_keys
+from simcli.model.forces.lines import read_laws
 from simcli.model.forces.wrapping import Wrap, wrap
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.tree_kinematics import body_poses
@@ -47,6 +48,7 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
         **read_keys(worlds, names, Ropes, ("stiffness", "damping")),
         **_read_stops(worlds, model, names),
         **_read_paid(worlds, model, names),
+        **read_laws(worlds, names, "rope"),
     )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
-from simcli.model.forces.lines import bent_lines, value_on_lines
+from simcli.model.forces.lines import bent_lines, read_laws, value_on_lines
 from simcli.model.forces.ropes import ropes_at_rest, ropes_of
-from simcli.model.joints.links import beside, stack_worlds
+from simcli.model.joints.links import stack_worlds
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.worlds import Worlds
@@ -40,27 +40,8 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         slack=np.array([force.slack for force in forces], bool),
         **read_keys(worlds, names, Springs, ("stiffness", "damping")),
         **_read_pulleys(worlds, model, names),
-        **_read_lines(worlds, names, "law", "stiffness_table", "elongation"),
-        **_read_lines(worlds, names, "damper", "damping_table", "rate"),
+        **read_laws(worlds, names, "spring"),
     )
-
-
-def _read_lines(worlds: Worlds, names: list[str], column: str, key: str, of: str) -> dict[str, Array]:
-    """The columns of points of tables, see `Springs`."""
-    tables = {k: name for k, name in enumerate(names) if getattr(worlds.first.forces[name], key) is not None}
-    if not tables:
-        return {}
-    sizes, points = [], []
-    for name in tables.values():
-        size = worlds.common(lambda s, n=name: len(getattr(s.forces[n], key).force), f"forces.{name}.{key}")
-        sizes.append(size)
-        points.append(worlds.numbers(lambda s, n=name: getattr(s.forces[n], key).points(), (2, size)))
-    x, force = (beside([one[:, side] for one in points]) for side in range(2))
-    return {
-        f"{column}_spring": np.repeat(list(tables), sizes).astype(np.int32),
-        f"{column}_{of}": x,
-        f"{column}_force": force,
-    }
 
 
 def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:

@@ -58,6 +58,7 @@ class Ropes(Table, axis="O", entry="rope"):
         stop_friction, stop_slip_speed: of the rope on it.
         paid_rope: rope of each coordinate that pays out; paid_dof: index into joint_qd.
         paid_factor: of the coordinate.
+        law_rope, law_elongation, law_force, damper_rope, damper_rate, damper_force: tensions by tables, as of `Springs`.
     """
 
     name: tuple[str, ...]
@@ -80,6 +81,12 @@ class Ropes(Table, axis="O", entry="rope"):
     paid_rope: Array = per("OD")
     paid_dof: Array = per("OD", refers="NV")
     paid_factor: Array = per("W|1 OD", "m, m/rad")
+    law_rope: Array = per("OP", left_out=IN_SCENE, optional=True)
+    law_elongation: Array = per("W|1 OP", "m", left_out=IN_SCENE, optional=True)
+    law_force: Array = per("W|1 OP", "N", left_out=IN_SCENE, optional=True)
+    damper_rope: Array = per("OQ", left_out=IN_SCENE, optional=True)
+    damper_rate: Array = per("W|1 OQ", "m/s", left_out=IN_SCENE, optional=True)
+    damper_force: Array = per("W|1 OQ", "N", left_out=IN_SCENE, optional=True)
 
 
 class StopKind(IntEnum):
