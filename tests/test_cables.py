@@ -609,6 +609,19 @@ def test_a_thin_cylinder_is_a_point_and_an_instance_takes_its_rope_along(device)
     assert ropes[0].rest_length[0, 0] > 1.0
 
 
+LINE, DAMPER = "{elongation: [-9, 0, 9], force: [-900, 0, 900]}", "{rate: [-9, 0, 9], force: [-18, 0, 18]}"
+
+
+def test_a_rope_whose_tension_a_table_gives_moves_as_by_the_numbers_of_the_table(device):
+    by_table = MACHINE.replace("stiffness: 100, damping: 2", f"stiffness_table: {LINE}, damping_table: {DAMPER}")
+    ours, other = (
+        Runner(text + "solver: {type: generalized}\n", "rk4", device)(1e-3, 50, 2) for text in (MACHINE, by_table)
+    )
+    for name in ("frames/body_q", "energy/elastic", "energy/dissipated"):
+        assert np.abs(ours[name] - other[name]).max() < 1e-10
+    assert ours["energy/elastic"][-1, 0] > 0.1
+
+
 PULLED = f"""
 world: {{gravity: [0, 0, -{G}]}}
 bodies: {{load: {{mass: 2, inertia: {{diag: [1, 1, 1]}}, pose: {{xyz: [0.2, 0, -1]}}}}}}
