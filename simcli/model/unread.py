@@ -220,7 +220,8 @@ class _Readers:
     @cached_property
     def touching(self) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
         """A shape of each group of them, and the groups of each combination that can touch."""
-        return ([], np.zeros(0, int), np.zeros(0, int)) if self.model.contacts is None else members_of(self.model)
+        contacts = self.model.contacts
+        return ([], np.zeros(0, int), np.zeros(0, int)) if contacts is None else members_of(self.model, contacts)
 
 
 def _needs_mass(body) -> bool:

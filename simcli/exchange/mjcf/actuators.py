@@ -5,6 +5,8 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 (Todorov 2014), computation, actuation model.
 """
 
+from typing import Any
+
 import numpy as np
 
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
@@ -128,12 +130,13 @@ class Actuators:
         That is a force on the origin of the body in world axes, and a torque in axes of the body, or of the world where it
         acts in those of the parent.
         """
-        model = self.model
+        model: Any = self.model
         self._refuse_laws(a, "on a free joint")
         body = int(model.jnt_bodyid[j])
         link, frame = self.bodies.names[body], self.bodies.frames[body]
         force, torque = float(model.actuator_gainprm[a, 0]) * gears_of(self.source, a).reshape(2, 3)
-        in_parent = int(model.actuator_trntype[a]) == int(self.source.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+        kinds: Any = self.source.mujoco
+        in_parent = int(model.actuator_trntype[a]) == int(kinds.mjtTrn.mjTRN_JOINTINPARENT)
         none, axes = np.zeros(3), "world" if in_parent else "body"
         pushes = [("world", force, torque)] if in_parent else [("world", force, none), (axes, none, torque)]
         pushes = [one for one in pushes if one[1].any() or one[2].any()]

@@ -91,8 +91,8 @@ class Forces:
         self.has_moving_surfaces = is_driven or bool(tables.ever(lambda m: m.shapes.surface_velocity != 0).any())
         if self.has_moving_surfaces:
             self.surface_velocity = tables.column(surface_velocity(model), Vec3, driven=is_driven)
-        if "contact_friction" in driven:
-            contacts = model.contacts
+        contacts = model.contacts
+        if contacts is not None and "contact_friction" in driven:
             most = np.maximum(contacts.friction, contacts.friction_across)
             self.contact_friction = tables.column(most, driven=True)
         if "law_friction" in driven:

@@ -110,7 +110,8 @@ class Laws:
         self.effort_limit = items.column(table.effort_limit)
         self.curves = curves_of(model, table.dof, arena)
         self.has_curves, self.by_speed = self.curves is not None, items.ints(np.isin(table.dof, model.effort_curves.dof))
-        self.most_effort, self.least_effort = items.arrays(2) if self.has_curves else (None, None)
+        if self.has_curves:
+            self.most_effort, self.least_effort = items.arrays(2)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
         graph = (
             "share",

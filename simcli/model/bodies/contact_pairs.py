@@ -104,9 +104,9 @@ def idle_shapes(model: Model) -> list[int]:
     return np.flatnonzero(model.shapes.collide & (group < 0)).tolist()
 
 
-def members_of(model: Model) -> tuple[Labels, Array, Array]:
+def members_of(model: Model, contacts: Contacts) -> tuple[Labels, Array, Array]:
     """Name and body of a shape of each group, and the two groups of each combination that can touch."""
-    contacts, shapes = model.contacts, model.shapes
+    shapes = model.shapes
     first = [int(np.argmax(contacts.group == k)) for k in range(len(contacts.combination))]
     a, b = np.nonzero(np.triu(contacts.combination >= 0))
     return [(shapes.name[s], _owner_of(model.bodies.name, shapes.body[s])) for s in first], a, b

@@ -1,6 +1,7 @@
 """What signals drive of contacts: velocities of surfaces, and friction of the pairs in `contact.pairs`."""
 
 from dataclasses import replace
+from typing import Any
 
 from simcli import rotations as rot
 from simcli.model.bodies.contact_numbers import friction_signals, written_shape
@@ -24,7 +25,7 @@ def with_driven_contacts(worlds: Worlds, model: Model) -> Model:
     wiring = Wiring(worlds, model)
     before = len(wiring.rows)
     _surfaces(wiring)
-    for k, text in enumerate(friction_signals(worlds.first, *members_of(model))):
+    for k, text in enumerate(friction_signals(worlds.first, *members_of(model, model.contacts))):
         wiring.drive(Driven.CONTACT_FRICTION, k, text)
     return replace(model, inputs=wiring.inputs()) if len(wiring.rows) > before else model
 
@@ -35,7 +36,8 @@ def _surfaces(wiring: Wiring) -> None:
     bodies = [*worlds.first.bodies, "world"]
     for s, (name, body) in enumerate(zip(shapes.name, shapes.body.tolist(), strict=True)):
         read = lambda scene, label=(name, bodies[body]): written_shape(scene, *label)[0]  # noqa: E731
-        vector = read(worlds.first).surface_velocity
+        shape: Any = read(worlds.first)
+        vector = shape.surface_velocity
         for k, text in enumerate(vector if any(map(is_signal, vector)) else ()):
             turn = rot.quat_to_matrix(pose_of(worlds, lambda scene, read=read: read(scene).pose)[:, 3:])
             for i in range(3):

@@ -1,5 +1,9 @@
 """Couplings: what acts on combinations of joint coordinates."""
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from simcli.model.forces.ends import of_type
@@ -8,6 +12,8 @@ from simcli.model.tables.joint_tables import Combinations, EffortCurves, HeldSum
 from simcli.model.tables.model import Array, DriveMode, Model
 from simcli.model.tables.worlds import Worlds, constant_part
 from simcli.spec.schema.force_base import kinds_of_terms
+from simcli.spec.schema.forces import CouplingForce
+from simcli.spec.schema.scene import SceneSpec
 
 # Columns of dofs, the key of a coupling that they are, below which other key, and what stands for none.
 SOURCES = {
@@ -77,28 +83,35 @@ def read_effort_curves(worlds: Worlds, model: Model) -> EffortCurves:
         worlds: the scenes.
         model: its joints.
     """
-    found = [
-        (int(model.joints.qd_start[model.joints.name.index(name)]) + k, lambda s, n=name, k=k: s.joints[n].drive[k])
-        for name, joint in worlds.first.joints.items()
-        for k in range(len(joint.drive or ()))
-    ]
-    sums = [name for name in of_type(worlds, "coupling") if worlds.first.forces[name].hold is None]
-    found += [(model.n_qd + n, lambda s, name=name: s.forces[name].drive) for n, name in enumerate(sums)]
-    found = [(dof, get) for dof, get in found if get(worlds.first) is not None]
-    curves = [(dof, get) for dof, get in found if get(worlds.first).effort_limit_table is not None]
-    if not curves:
+    places = list(_drives(worlds.first, model))
+    curved = [k for k, (_, _, drive) in enumerate(places) if drive is not None and drive.effort_limit_table is not None]
+    if not curved:
         return model.effort_curves
-    sizes = [worlds.common(lambda s, get=get: len(get(s).effort_limit_table.speed), "joints") for _, get in curves]
-    speed, effort = (
-        beside(
-            [
-                worlds.numbers(lambda s, get=get, key=key: getattr(get(s).effort_limit_table, key), (size,))
-                for (_, get), size in zip(curves, sizes, strict=True)
-            ]
-        )
-        for key in ("speed", "effort")
-    )
-    return EffortCurves(np.repeat([dof for dof, _ in curves], sizes).astype(np.int32), speed, effort)
+    sizes = [len(places[k][2].effort_limit_table.speed) for k in curved]
+    columns: dict[str, list[Array]] = {"speed": [], "effort": []}
+    for k, size in zip(curved, sizes, strict=True):
+        worlds.common(partial(_size_of_curve, model, k), f"{places[k][1]}.effort_limit_table")
+        for key, found in columns.items():
+            found.append(worlds.numbers(partial(_curve_of, model, k, key), (size,)))
+    dofs = np.repeat([places[k][0] for k in curved], sizes).astype(np.int32)
+    return EffortCurves(dofs, beside(columns["speed"]), beside(columns["effort"]))
+
+
+def _drives(scene: SceneSpec, model: Model) -> Iterator[tuple[int, str, Any]]:
+    """Dof, path and words of each drive; of couplings the dof that stands for them behind all others."""
+    for name, joint in scene.joints.items():
+        first = int(model.joints.qd_start[model.joints.name.index(name)])
+        yield from ((first + k, f"joints.{name}.drive", drive) for k, drive in enumerate(joint.drive or ()))
+    sums = [(name, one) for name, one in scene.forces.items() if isinstance(one, CouplingForce) and one.hold is None]
+    yield from ((model.n_qd + n, f"forces.{name}.drive", one.drive) for n, (name, one) in enumerate(sums))
+
+
+def _curve_of(model: Model, k: int, key: str, scene: SceneSpec) -> Any:
+    return getattr(list(_drives(scene, model))[k][2].effort_limit_table, key)
+
+
+def _size_of_curve(model: Model, k: int, scene: SceneSpec) -> int:
+    return len(_curve_of(model, k, "speed", scene))
 
 
 def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:

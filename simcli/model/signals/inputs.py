@@ -4,6 +4,7 @@ The initial state follows from these.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def _drives(wiring: Wiring) -> None:
 
 def _forces(wiring: Wiring) -> None:
     model = wiring.model
-    combined = [
+    combined: list[tuple[str, Any]] = [
         (name, force)
         for name, force in wiring.worlds.first.forces.items()
         if force.type == "coupling" and force.hold is None

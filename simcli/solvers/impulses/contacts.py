@@ -6,6 +6,8 @@ the search for impulses begins, and where its proximal term pulls to.
 Source: Jean (1999), the step in impulses. Deviation: the margin is that of each shape, not of a world.
 """
 
+from typing import Any
+
 import numpy as np
 
 from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
@@ -74,7 +76,7 @@ class Contacts:
         self.has_moving_surfaces = forces.has_moving_surfaces
         if self.has_moving_surfaces:
             self.surface_velocity, self.carried = forces.surface_velocity, items.array(Vec3)
-        self.friction = self.collider.friction
+        self.friction: Any = self.collider.friction
         if "contact_friction" in forces.driven:
             self.friction = BoundedColumn(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())

@@ -22,7 +22,7 @@ READS: dict[str, frozenset[str]] = {
     "velocity": frozenset(("target_velocity", "damping")),
     "effort": frozenset(("target",)),
 }
-_BALLS = types_with(Coordinates.QUATERNION)
+_CURVE, _BALLS = "effort_limit_table", types_with(Coordinates.QUATERNION)
 GAIN = {"target": "stiffness", "target_velocity": "damping"}  # what a target needs to have an effect, but in effort mode
 _MEANT = {
     ("velocity", "target"): "the target of this mode is `target_velocity`; or write mode: position",
@@ -44,9 +44,9 @@ def check_drives(check: Checker, name: str, joint: JointSpec) -> None:
         for key in unread:
             message = f"the drive of joint `{name}` has mode {drive.mode}, which reads no `{key}`"
             check.fault("SC472", message, (*path, key), _MEANT[drive.mode, key], on_key=True)
-        if drive.effort_limit_table is not None and joint.type in _BALLS:
+        if joint.type in _BALLS and getattr(drive, _CURVE) is not None:
             message = f"the drive of joint `{name}` turns about any axis, and has no speed along one"
-            check.fault("SC362", message, (*path, "effort_limit_table"), "write `effort_limit`, a number", True)
+            check.fault("SC362", message, (*path, _CURVE), "write `effort_limit`, a number", True)
         if drive.mode == "effort":
             _check_effort(check, name, drive, path)
         elif not unread:

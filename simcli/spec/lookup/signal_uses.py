@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from simcli.spec.base import dofs
 from simcli.spec.schema.force_base import kinds_of_terms
-from simcli.spec.schema.forces import SpringForce
+from simcli.spec.schema.forces import CouplingForce, SpringForce
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.signals import SignalSpec
 from simcli.spec.values.braces import names_in_braces
@@ -90,7 +90,7 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
     for name, force in spec.forces.items():
         path = f"forces.{name}"
         yield from _of_vectors(path, force, force.DRIVEN)
-        if force.type == "coupling":
+        if isinstance(force, CouplingForce):
             yield from _of_coupling(spec, path, force)
         if isinstance(force, SpringForce):
             yield from _of_number(f"{path}.tension", force.tension, "N")
@@ -116,7 +116,7 @@ def _of_shapes(owner: str, shapes) -> Iterator[Use]:
             yield from _of_vectors(f"{owner}.shapes.{name}", shape, ("surface_velocity",))
 
 
-def _of_coupling(spec: SceneSpec, path: str, force) -> Iterator[Use]:
+def _of_coupling(spec: SceneSpec, path: str, force: CouplingForce) -> Iterator[Use]:
     kind = {"m": "L", "rad": "A", None: kinds_of_terms(spec.joints, force.of)[:1] or "A"}[force.unit]
     yield from _of_number(f"{path}.friction", force.friction, dofs.DOF_UNITS["effort"][kind])
     if force.drive is not None:

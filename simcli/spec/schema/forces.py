@@ -25,6 +25,8 @@ from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
     Point,
+    RateDown,
+    RateUp,
     Text,
     Truth,
     doc,
@@ -208,8 +210,8 @@ class BushingForce(ForceBase):
 class RateSpec(SpecModel):
     """Bounds of a rate: a freewheel or a ratchet that turns one way has `min: 0`."""
 
-    min: quantity("rad/s", "m/s", le=0) | None = doc(None, "Least rate, at most 0", "rad/s or m/s", 0)
-    max: quantity("rad/s", "m/s", ge=0) | None = doc(None, "Largest rate, at least 0", "rad/s or m/s", 5)
+    min: RateDown | None = doc(None, "Least rate, at most 0", "rad/s or m/s", 0)
+    max: RateUp | None = doc(None, "Largest rate, at least 0", "rad/s or m/s", 5)
 
     @model_validator(mode="after")
     def _some(self) -> "RateSpec":

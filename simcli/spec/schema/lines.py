@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from pydantic import model_validator
 
-from simcli.spec.values.quantities import REQUIRED, AnyNumber, doc, quantity, refuse
+from simcli.spec.values.quantities import REQUIRED, AnyNumber, Force, Length, NotNegative, Speed, doc, refuse
 from simcli.spec.values.spec_model import SpecModel
 
 
@@ -35,19 +35,15 @@ class _ForceTable(SpecModel):
 class ElongationTable(_ForceTable):
     """Tension over elongation, the length less the rest length."""
 
-    elongation: tuple[quantity("m"), ...] = doc(REQUIRED, "Elongations, rising", "m", [-0.1, 0, 0.1], min_length=2)
-    force: tuple[quantity("N"), ...] = doc(
-        REQUIRED, "Tension at each, negative where it pushes", "N", [-400, 0, 50], min_length=2
-    )
+    elongation: tuple[Length, ...] = doc(REQUIRED, "Elongations, rising", "m", [-0.1, 0, 0.1], min_length=2)
+    force: tuple[Force, ...] = doc(REQUIRED, "Tension at each, negative where it pushes", "N", [-400, 0, 50], min_length=2)
 
 
 class RateTable(_ForceTable):
     """Tension over the rate of the length, against it at any rate."""
 
-    rate: tuple[quantity("m/s"), ...] = doc(REQUIRED, "Rates, rising", "m/s", [-1, 0, 1], min_length=2)
-    force: tuple[quantity("N"), ...] = doc(
-        REQUIRED, "Tension at each, of the sign of the rate", "N", [-300, 0, 100], min_length=2
-    )
+    rate: tuple[Speed, ...] = doc(REQUIRED, "Rates, rising", "m/s", [-1, 0, 1], min_length=2)
+    force: tuple[Force, ...] = doc(REQUIRED, "Tension at each, of the sign of the rate", "N", [-300, 0, 100], min_length=2)
 
     @model_validator(mode="after")
     def _takes(self) -> "RateTable":
@@ -79,7 +75,7 @@ class EffortCurve(SpecModel):
     """
 
     speed: tuple[AnyNumber, ...] = doc(REQUIRED, "Speeds, rising", "rad/s or m/s", [0, 100, 200], min_length=2)
-    effort: tuple[quantity(ge=0), ...] = doc(REQUIRED, "Largest effort at each", "N*m or N", [5, 5, 0], min_length=2)
+    effort: tuple[NotNegative, ...] = doc(REQUIRED, "Largest effort at each", "N*m or N", [5, 5, 0], min_length=2)
 
     @model_validator(mode="after")
     def _is_line(self) -> "EffortCurve":

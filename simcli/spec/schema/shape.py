@@ -14,10 +14,10 @@ from simcli.spec.values.quantities import (
     Plain,
     Point,
     PositiveLength,
+    SurfaceVelocity,
     Text,
     Truth,
     doc,
-    drivable_vector,
     list_json,
     number_json,
     one_of,
@@ -52,7 +52,7 @@ class _Shape(Placed):
     grain: Direction | None = doc(
         None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
     )
-    surface_velocity: drivable_vector("m/s") = doc(
+    surface_velocity: SurfaceVelocity = doc(
         (0.0, 0.0, 0.0),
         "Velocity of its surface along itself, as of a belt, in the frame of `pose`; numbers or `$signal`",
         "m/s",

@@ -173,7 +173,8 @@ def drivable(*units: str, **bounds: float) -> Any:
         *units: as of `quantity`.
         **bounds: ge, of numbers, as of `quantity`.
     """
-    schema = WithJsonSchema(number_json(*units, signal=True, **bounds))
+    more: dict[str, Any] = bounds
+    schema = WithJsonSchema(number_json(*units, signal=True, **more))
     return Annotated[float | str, AfterValidator(_at_least(bounds)), _in_all_worlds(_convert_signal(units)), schema]
 
 
@@ -269,6 +270,11 @@ PositiveLength = quantity("m", gt=0)
 Time = quantity("s", ge=0)
 PositiveTime = quantity("s", gt=0)
 AnyNumber = quantity()
+NotNegative = quantity(ge=0)
+Force = quantity("N")
+Speed = quantity("m/s")
+SurfaceVelocity = drivable_vector("m/s")
+RateDown, RateUp = (quantity("rad/s", "m/s", **{bound: 0.0}) for bound in ("le", "ge"))
 # [m]; places beyond have moments of inertia whose squares are beyond double precision, for any mass below 1e60 kg.
 FAR_AWAY = 1e60
 Point = vector("m", ge=-FAR_AWAY, le=FAR_AWAY)
