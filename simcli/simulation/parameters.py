@@ -203,18 +203,20 @@ class Parameters:
             return model, None
         base = {path: values[0].tolist() for path, values in self.values.items()}
         alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
-        found: dict[tuple[str, str], np.ndarray] = {}
+        found: dict[str, dict[str, np.ndarray]] = {}
         for other in self._others(base):
             together = self._finished(self._side_by_side(base, other), 2)
             for table, name in differences(alike, together):
                 if name not in NO_WORLD_AXIS:
-                    column = _column(together, table, name)
-                    found[table, name] = np.where(
-                        column[1:2] != column[:1], column[1:2], found.get((table, name), column[:1])
-                    )
-        row = with_columns(model, _columns(model, found, lambda _column, new: new))
+                    column, own = _column(together, table, name), found.setdefault(table, {})
+                    own[name] = np.where(column[1:2] != column[:1], column[1:2], own.get(name, column[:1]))
+        row = with_columns(model, found)
         self._refuse(model, row, ", ".join(f"`{path}`" for path in self.paths))
-        wide = with_columns(model, _columns(model, found, lambda column, _new: _of_worlds(column, model.n_worlds)))
+        each = {(table, name): _column(model, table, name) for table, names in found.items() for name in names}
+        many: dict[str, dict[str, np.ndarray]] = {table: {} for table in found}
+        for (table, name), column in each.items():
+            many[table][name] = np.broadcast_to(column, (model.n_worlds, *column.shape[1:])).copy()
+        wide = with_columns(model, many)
         wide, row = aligned([wide, row])
         return wide, row
 
@@ -331,19 +333,6 @@ class Parameters:
     def _refuse(self, now: Model, model: Model, named: str) -> None:
         if found := fixed_differences(now, model):
             raise UsageError(f"{named} cannot be set while it runs: that changes {', '.join(found[:3])}")
-
-
-def _columns(
-    model: Model, news: Mapping[tuple[str, str], np.ndarray], change: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> dict[str, dict]:
-    found: dict[str, dict] = {}
-    for (table, name), new in news.items():
-        found.setdefault(table, {})[name] = change(_column(model, table, name), new)
-    return found
-
-
-def _of_worlds(column: np.ndarray, n_worlds: int) -> np.ndarray:
-    return np.broadcast_to(column, (n_worlds, *column.shape[1:])).copy()
 
 
 def _has_numbers(value: Any) -> bool:

@@ -10,15 +10,16 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.force_base import (
     SOLVER_TYPES,
+    ElongationTable,
     EndSpec,
     ForceBase,
+    RateTable,
     RopeStopSpec,
     TermSpec,
     listed_forces,
     one_or_list,
 )
 from simcli.spec.schema.joint import LimitSpec
-from simcli.spec.schema.lines import ElongationTable, RateTable
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.signals import DriveSpec
 from simcli.spec.values.quantities import (

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from simcli.spec.base.sensor_types import BY_CONTACTS, SENSOR_TYPES
 from simcli.spec.values.quantities import (
     REQUIRED,
-    NotNegative,
+    AtLeastZero,
     PositiveLength,
     PositiveTime,
     Text,
@@ -43,15 +43,15 @@ _ByRoot = Annotated[_OfSensor, WithJsonSchema({"type": ["number", "string"], "mi
 class NoiseSpec(SpecModel):
     """How what a sensor shows differs from what is there; numbers are in the unit of what it gives."""
 
-    sigma: NotNegative = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
+    sigma: AtLeastZero = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
     density: _ByRoot = doc(
         0.0, "White noise by its density: sigma is density / sqrt(time between samples)", "of the sensor/sqrt(Hz)", 1e-3
     )
     walk: _ByRoot = doc(0.0, "Bias that walks: standard deviation of its change in a second", "of the sensor/sqrt(s)", 1e-4)
-    turn_on: NotNegative = doc(0.0, "Bias that stays: standard deviation over worlds and episodes", "of the sensor", 0.02)
-    drift: NotNegative = doc(0.0, "Bias that wanders (Gauss-Markov): standard deviation", "of the sensor", 5e-3)
+    turn_on: AtLeastZero = doc(0.0, "Bias that stays: standard deviation over worlds and episodes", "of the sensor", 0.02)
+    drift: AtLeastZero = doc(0.0, "Bias that wanders (Gauss-Markov): standard deviation", "of the sensor", 5e-3)
     drift_time: PositiveTime | None = doc(None, "Correlation time of `drift`", "s", 100)
-    quantum: NotNegative = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
+    quantum: AtLeastZero = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
     rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second, held between; default: one per step", "Hz", 200)
     delay: Time = doc(0.0, "Age of what is shown, a whole multiple of dt", "s", 0.005)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, WrapValidator, model_validator
 
 from simcli.spec.schema.expect import Values
-from simcli.spec.schema.lines import EffortCurve
+from simcli.spec.schema.force_base import EffortCurve
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
