@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # what `_LATE` imports, with its types, and those of the func
     from simcli.records.reading.reader import Trajectory as Trajectory
     from simcli.records.reading.result_reader import Results as Results
     from simcli.simulation.simulation import Simulation as Simulation
-    from simcli.sweeps.sweep_options import SweepProgress
+    from simcli.sweeps.status import SweepProgress
 
     __version__: str
 
@@ -130,7 +130,7 @@ def sweep(
         time_limit: [s], wall time per case.
         max_worlds: worlds of a batch, at most.
         retry_failed: whether cases that failed before are tried again.
-        watch: sees every `simcli.sweeps.sweep_options.SweepProgress`; its False ends the sweep in time.
+        watch: sees every `simcli.sweeps.status.SweepProgress`; its False ends the sweep in time.
 
     Returns:
         `WorldTable`: a row per case; `table.arrays` has the columns as numpy arrays by name.

@@ -112,7 +112,7 @@ class Job:
         unless it says which are written.
         """
         from simcli.spec.base.channel_names import canonical, is_on_demand
-        from simcli.spec.lookup.quantity_patterns import written_quantities
+        from simcli.spec.lookup.keys import written_quantities
 
         default = self.spec.output.quantities is None
         named = (*(self._driven() if default else written_quantities(self.spec)), *(one.channel for one in self.spec.expect))

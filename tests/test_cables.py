@@ -18,8 +18,7 @@ from simcli.errors import SceneError
 from simcli.exchange.importing import import_model
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build_worlds
-from simcli.model.forces.ropes import length_of_way, way_of_rope
-from simcli.model.forces.wrapping import wrap
+from simcli.model.forces.ropes import length_of_way, way_of_rope, wrap
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve

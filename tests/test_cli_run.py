@@ -32,7 +32,7 @@ from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.engines import KERNEL_ENGINES, SUPPORT, engine_of_process
 from simcli.errors import Exit, UsageError
 from simcli.sweeps.records.state import LedgerReader
-from simcli.sweeps.sweep_options import Summary, SweepProgress
+from simcli.sweeps.status import Summary, SweepProgress
 
 PENDULUM = """
 simcli: 1

@@ -15,7 +15,7 @@ from simcli import pipeline
 from simcli.errors import SceneError
 from simcli.solvers import SOLVERS
 from simcli.spec import resolve
-from simcli.spec.lookup.quantity_patterns import meant_quantities
+from simcli.spec.lookup.keys import meant_quantities
 
 DRIVEN = """
 simcli: 1

@@ -20,12 +20,11 @@ from simcli.errors import Exit, FileError, OutputError, SceneError
 from simcli.model import build
 from simcli.model.tables.model import TABLES, Model, declared_columns
 from simcli.model.tables.table_base import declared
-from simcli.records.contents import chunks
 from simcli.records.contents.digest import seal
 from simcli.records.contents.layout import CHANNELS, NAME_SCALES, point_datasets, recordable, selected
 from simcli.records.contents.model_columns import COLUMNS
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.select import axes_of, selection
+from simcli.records.contents.select import GRAIN_BYTES, axes_of, chunk_shape, frame_bytes, frames_per_commit, selection
 from simcli.records.integrity.verification import verify
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory
@@ -198,11 +197,11 @@ def test_chunks_tile_a_commit_and_keep_their_size(n_worlds, n_links, n_frames):
     axes = axes_of(tiny_model(1, n_links, floating=False))
     axes = type(axes)(n_worlds, axes.label)
     model_rows = [row for row in datasets(tiny_model(1, n_links, floating=False), CHANNELS) if row.by_frame]
-    grain = chunks.frames_per_commit(model_rows, axes, "float64", n_frames)
+    grain = frames_per_commit(model_rows, axes, "float64", n_frames)
     assert grain <= max(n_frames // 16, 1)
-    assert grain == 1 or grain * chunks.frame_bytes(model_rows, axes, "float64") <= chunks.GRAIN_BYTES
+    assert grain == 1 or grain * frame_bytes(model_rows, axes, "float64") <= GRAIN_BYTES
     for row in model_rows:
-        shape = chunks.chunk_shape(row, axes, "float64", grain)
+        shape = chunk_shape(row, axes, "float64", grain)
         size = int(np.prod(shape)) * 8
         one_world = int(np.prod(shape[2:])) * 8
         whole = size >= grain * int(np.prod(axes.tail(row))) * row.dtype("f8").itemsize

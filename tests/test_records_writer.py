@@ -19,11 +19,10 @@ from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
-from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES
 from simcli.records.contents.provenance import collect_provenance
-from simcli.records.contents.select import axes_of
+from simcli.records.contents.select import GrowingRows, axes_of
 from simcli.records.integrity.verification import verify
 from simcli.records.lock import WriterLock, is_being_written, wait_for_orphan
 from simcli.records.reading.reader import open_trajectory

@@ -24,8 +24,7 @@ from simcli.sweeps.records.claims import Claims
 from simcli.sweeps.records.ledger import Ledger, LedgerEvent, this_process
 from simcli.sweeps.records.plan_file import Shard, cases_of, shard_of
 from simcli.sweeps.records.state import LedgerReader
-from simcli.sweeps.status import status_of
-from simcli.sweeps.sweep_options import Options
+from simcli.sweeps.status import Options, status_of
 
 
 def whole_table(cases, given_up=None):

@@ -10,7 +10,7 @@ import simcli
 from simcli.cli import process as cli_process
 from simcli.errors import Exit, FileError, SceneError, UsageError
 from simcli.spec.schema.sweep import OWN_COLUMNS
-from simcli.sweeps.records import names
+from simcli.sweeps.records import scenes
 from simcli.sweeps.records.plan import GRAIN, LONGEST, Cost, cases_at_once, plan_of
 from simcli.sweeps.records.plan_file import NAME, forecast, read_plan, write_plan
 
@@ -256,7 +256,7 @@ def test_what_is_left_keeps_the_borders_of_chunks(folder):
     left = plan.rechunk({*first.cases, second.cases[1]})
     assert left[1:] == tuple(others)
     assert (left[0].cases, left[0].worlds) == ((second.cases[0], *second.cases[2:]), (4, 6, 7))
-    assert left[0].id == names.digest_of(left[0].cases) != second.id
+    assert left[0].id == scenes.digest_of(left[0].cases) != second.id
     assert plan.rechunk({case.id for case in plan.cases}) == ()
 
 

@@ -11,7 +11,7 @@ from support.runs import SWING, committed, differing, worlds_of
 
 import simcli
 from simcli import pipeline
-from simcli.analysis.export.world_export import write_table
+from simcli.analysis.export.text_files import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
 from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.records.reading.sweep_cases import numbers_digest, read_cases

@@ -19,7 +19,7 @@ from simcli.cli import process as cli_process
 from simcli.cli.options import seconds
 from simcli.errors import Exit, OutputError, SceneError, SimcliWarning, UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
-from simcli.spec.document.packed import unpacked
+from simcli.spec.document.resolved_yaml import unpacked
 from simcli.spec.schema.sweep import SweepSpec
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.executors.cluster import Bundles

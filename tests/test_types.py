@@ -28,7 +28,7 @@ from simcli.records.contents.provenance import Provenance
 from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities
 from simcli.records.reading.series import Column
 from simcli.simulation.recording import OpenRecording, Snapshot
-from simcli.sweeps.sweep_options import SweepProgress
+from simcli.sweeps.status import SweepProgress
 
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[1]

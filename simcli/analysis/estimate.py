@@ -10,10 +10,9 @@ import numpy as np
 from simcli.model.closure.begin import has_bounds, has_rows
 from simcli.model.tables.body_tables import Contacts
 from simcli.model.tables.model import Model
-from simcli.records.contents.chunks import frame_bytes
 from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays
-from simcli.records.contents.select import selection
+from simcli.records.contents.select import frame_bytes, selection
 from simcli.records.writing.messages import LIMIT_BYTES
 from simcli.spec.document.resolved_yaml import to_yaml
 from simcli.spec.passes import MOST_ALONE

@@ -39,8 +39,8 @@ def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str =
 
 def _as_usd(scene: WrittenScene, suffix: str) -> ConvertedModel:
     """A scene as USD, text or not; meshes stand in the file itself."""
-    from simcli.exchange.writing.usd_geometry import bytes_of_stage
     from simcli.exchange.writing.usd_model import usd_of
+    from simcli.exchange.writing.usd_parts import bytes_of_stage
 
     stage = usd_of(scene)
     tell_the_rest(scene)

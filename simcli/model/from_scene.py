@@ -10,8 +10,7 @@ import numpy as np
 from simcli.errors import Where
 from simcli.model.assemble import assemble
 from simcli.model.bodies.body_inputs import ShapeReader, read_bodies, read_points, refuse_clashes
-from simcli.model.bodies.contact_pairs import read_contacts, refuse_flat
-from simcli.model.bodies.driven_contacts import with_driven_contacts
+from simcli.model.bodies.contact_pairs import read_contacts, refuse_flat, with_driven_contacts
 from simcli.model.body_refusals import (
     refuse_massless,
     refuse_not_representable,
@@ -20,8 +19,7 @@ from simcli.model.body_refusals import (
     refuse_vanishing,
 )
 from simcli.model.closure.begin import assembly_of, begun, refuse_start
-from simcli.model.forces.bushing import read_bushings
-from simcli.model.forces.cables import read_cables
+from simcli.model.forces.bushing import read_bushings, read_cables
 from simcli.model.forces.coupling import read_couplings, read_effort_curves, read_holds
 from simcli.model.forces.ends import LINK_TABLES
 from simcli.model.forces.ropes import read_ropes

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.errors import Fault, SceneError
+from simcli.model.signals.controllers import latch_of
 from simcli.model.signals.inputs import SAME_START, prescribed
-from simcli.model.signals.latches import latch_of
 from simcli.model.tables.model import Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, SignalKind, Signals
 from simcli.model.tables.table_base import Array

@@ -7,7 +7,7 @@ from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.joints.links import stack_worlds
 from simcli.model.joints.topology import depth_first
 from simcli.model.tables.model import WORLD, Array, Model
-from simcli.model.tables.sensor_tables import Sensors
+from simcli.model.tables.signal_tables import Sensors
 from simcli.model.tables.worlds import Worlds
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec

@@ -28,7 +28,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     from simcli.records.hdf5_bytes import is_hdf5
     from simcli.spec import load_held, resolve
     from simcli.spec.batches.sweep_file import is_sweep
-    from simcli.spec.document.packed import is_packed, unpacked
+    from simcli.spec.document.resolved_yaml import is_packed, unpacked
 
     if is_hdf5(path):
         held = scene_in(path)

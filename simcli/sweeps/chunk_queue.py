@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from simcli.sweeps.executors.contract import Ending
-from simcli.sweeps.records.names import digest_of
 from simcli.sweeps.records.plan import Chunk, Plan
+from simcli.sweeps.records.scenes import digest_of
 from simcli.sweeps.records.state import SweepState, Tries
 
 MOST_LOST = 10  # attempts whose process was killed: mostly by others, who kill whatever runs

@@ -11,11 +11,11 @@ from simcli.sweeps.executors.contract import Ending, Executor, Pace, Report, Wor
 from simcli.sweeps.folder import check_folder
 from simcli.sweeps.records.claims import Claims
 from simcli.sweeps.records.ledger import GO_ON, Ledger, LedgerEvent, this_process
-from simcli.sweeps.records.names import own_version
 from simcli.sweeps.records.plan import Chunk, Plan
 from simcli.sweeps.records.plan_file import cases_of, write_plan
+from simcli.sweeps.records.scenes import own_version
 from simcli.sweeps.records.state import LOST, OVERTIME, LedgerReader
-from simcli.sweeps.sweep_options import DEFAULTS, Options, Summary, SweepProgress, SweepWatch, watch_nothing
+from simcli.sweeps.status import DEFAULTS, Options, Summary, SweepProgress, SweepWatch, watch_nothing
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough

@@ -25,7 +25,7 @@ from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.records.plan import plan_of
 from simcli.sweeps.records.state import LedgerReader
-from simcli.sweeps.sweep_options import Options, SweepProgress, watch_nothing
+from simcli.sweeps.status import Options, SweepProgress, watch_nothing
 
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable

@@ -21,7 +21,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
-from simcli.exchange.writing.usd_geometry import linear_colour
+from simcli.exchange.writing.usd_parts import linear_colour
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
 from simcli.view.drawing.items import HERE, UPRIGHT, Drawing, Item, Strand, strand_ends

@@ -16,7 +16,7 @@ from simcli import rotations as rot
 from simcli.analysis.export.channel_tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.exchange.source.mechanism import GivenNames
-from simcli.exchange.writing.usd_geometry import add_form, add_xform, bytes_of_stage, new_stage, paint_prim
+from simcli.exchange.writing.usd_parts import add_form, add_xform, bytes_of_stage, new_stage, paint_prim
 from simcli.model.tables.model import Array
 from simcli.records.drafts import drafted
 from simcli.view.drawing.items import Drawing, Strand

@@ -10,8 +10,8 @@ import pytest
 from simcli.cli.process import run_command
 from simcli.exchange.mjcf.bodies import MjcfBodies
 from simcli.exchange.mjcf.equalities import followers
-from simcli.exchange.mjcf.joint_places import BALL, FREE
 from simcli.exchange.mjcf.mjcf_file import read_mjcf
+from simcli.exchange.mjcf.options import BALL, FREE
 from simcli.exchange.mjcf.source import compile_mjcf
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.source.import_report import ImportReport

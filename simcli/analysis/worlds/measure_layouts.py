@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from simcli.model.measures import NORM, Measures
 from simcli.model.tables.joint_tables import Joints
-from simcli.model.tables.sensor_tables import Sensors
+from simcli.model.tables.signal_tables import Sensors
 from simcli.records.contents.measures import MeasureLayout
 from simcli.records.contents.model_columns import coordinate_units
 from simcli.spec.base.channel_names import REDUCTIONS, TYPES_BY_KIND, kind_of, own_quantity, split_name, unit_of_reduction

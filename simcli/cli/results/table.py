@@ -94,7 +94,7 @@ def claim_table(output: Path | None, as_json: bool, force: bool, inputs: Sequenc
     Raises:
         UsageError, OutputError: that is so.
     """
-    from simcli.analysis.export.world_export import check_suffix
+    from simcli.analysis.export.text_files import check_suffix
     from simcli.records.drafts import claim_path
 
     if not goes_to_stdout(output, as_json) and output is not None:
@@ -126,7 +126,7 @@ def save_table(found: "WorldTable", output: Path, what: str) -> None:
         output: the file; `-` for stdout.
         what: the count of its rows, for the message.
     """
-    from simcli.analysis.export.world_export import write_csv, write_table
+    from simcli.analysis.export.text_files import write_csv, write_table
 
     if output != STDOUT:
         write_table(found, output)

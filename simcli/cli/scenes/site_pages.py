@@ -38,7 +38,7 @@ RETURNED = {
     "IkResult": "simcli.analysis.mechanics.target_tasks",
     "WorldTable": "simcli.analysis.worlds.world_table",
     "WorldColumn": "simcli.analysis.worlds.world_columns",
-    "SweepProgress": "simcli.sweeps.sweep_options",
+    "SweepProgress": "simcli.sweeps.status",
     "Model": "simcli.model.tables.model",
 }
 _ERRORS = "simcli.errors"

@@ -16,7 +16,7 @@ from simcli.cli.results.table import CaseColumns, SortNames, TableOutput, TopRow
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.sweeps.sweep_options import Summary, SweepProgress
+    from simcli.sweeps.status import Summary, SweepProgress
 
 MOST_FAILURES = 5  # that are told one by one
 

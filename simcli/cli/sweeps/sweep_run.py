@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
     from simcli.sweeps.executors.contract import Executor
     from simcli.sweeps.records.plan import Plan
-    from simcli.sweeps.sweep_options import Options, Summary, SweepProgress
+    from simcli.sweeps.status import Options, Summary, SweepProgress
 
 WORK, _ALONE = "Who does the work", "What is done"
 
@@ -182,7 +182,7 @@ def run(
     """
     from simcli.sweeps.records.plan import plan_of
     from simcli.sweeps.records.plan_file import shard_of
-    from simcli.sweeps.sweep_options import Options
+    from simcli.sweeps.status import Options
 
     begun = time.monotonic()
     place = WorkPlace(workers, shard, cluster, fetch, _seconds("--patience", patience), threads)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.exchange.mjcf.bodies import LostPartError, MjcfBodies
-from simcli.exchange.mjcf.joint_places import JointPlace
-from simcli.exchange.mjcf.options import rotors_of
+from simcli.exchange.mjcf.options import JointPlace, rotors_of
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.source.mechanism import GivenNames, SourceEntry, SourceFrame, SourceJoint, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME

@@ -11,8 +11,7 @@ import numpy as np
 
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.exchange.mjcf.bodies import LostPartError
-from simcli.exchange.mjcf.joint_places import FREE
-from simcli.exchange.mjcf.options import gears_of
+from simcli.exchange.mjcf.options import FREE, gears_of
 from simcli.exchange.source.mechanism import SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 

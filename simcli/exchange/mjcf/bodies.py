@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simcli.exchange.mjcf.joint_places import BALL, FREE, HINGE, SLIDE, JointPlace
-from simcli.exchange.mjcf.options import rotors_of
+from simcli.exchange.mjcf.options import BALL, FREE, HINGE, SLIDE, JointPlace, rotors_of
 from simcli.exchange.mjcf.source import MjcfSource, compiler_word
 from simcli.exchange.source.mechanism import (
     NO_OFFSET,

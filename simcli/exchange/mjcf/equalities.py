@@ -5,7 +5,7 @@ from numpy.polynomial import Polynomial
 
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
 from simcli.exchange.mjcf.bodies import LostPartError, frame_of
-from simcli.exchange.mjcf.joint_places import JointPlace
+from simcli.exchange.mjcf.options import JointPlace
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.source.beginning import start_of
 from simcli.exchange.source.mechanism import SourceFrame, SourceJoint, clean_numbers

@@ -9,8 +9,7 @@ from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
 from simcli.exchange.mjcf.element_report import Fates, report_elements
 from simcli.exchange.mjcf.equalities import Equalities, follow_starts, followers
-from simcli.exchange.mjcf.joint_places import BALL, FREE, JointPlace
-from simcli.exchange.mjcf.options import read_options
+from simcli.exchange.mjcf.options import BALL, FREE, JointPlace, read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf, compiler_word

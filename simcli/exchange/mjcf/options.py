@@ -1,10 +1,10 @@
-"""What a compiled model says of the world and of its time stepping, and what actuators add to its joints and tendons."""
+"""What a compiled model says of the world and its time stepping, of joints beside their types, and where these are."""
 
 import math
 from typing import NamedTuple
 
 from simcli.exchange.mjcf.source import MjcfSource
-from simcli.exchange.source.mechanism import SourceModel
+from simcli.exchange.source.mechanism import SourceJoint, SourceModel
 
 _SLACK = 1e-9  # of a step, by which a second may miss a whole number of them
 _GRAVITY = (0.0, 0.0, -9.81)  # of scenes that do not write it
@@ -79,3 +79,43 @@ def rotors_of(source: MjcfSource, kind: str, index: int) -> Rotors:
 def gears_of(source: MjcfSource, actuator: int):
     """(6,) the gear of the first force of an actuator; those before it may have several."""
     return source.model.actuator_gear[int(source.model.actuator_outadr[actuator])]
+
+
+FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+
+
+class JointPlace(NamedTuple):
+    """Where a joint of the source is in the scene.
+
+    Attributes:
+        joint: that has its coordinates.
+        dof: the first of its dofs.
+        words: its own words: those of the joint, or of an axis of a d6.
+        index: of the joint in the compiled model.
+        type: mjtJoint.
+    """
+
+    joint: SourceJoint
+    dof: int
+    words: dict
+    index: int
+    type: int
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has one coordinate."""
+        return self.type in (SLIDE, HINGE)
+
+    @property
+    def path(self) -> str:
+        """Dotted path of its words in the scene."""
+        group = next(
+            (
+                (key, k)
+                for key, axes in self.joint.words.get("axes", {}).items()
+                for k, one in enumerate(axes)
+                if one is self.words
+            ),
+            None,
+        )
+        return f"joints.{self.joint.name}" + (f".axes.{group[0]}[{group[1]}]" if group else "")

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.sdf.frame_graph import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
+from simcli.exchange.sdf.frame_graph import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, close_loops, full_name
 from simcli.exchange.sdf.joints import lose_led_starts, read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
-from simcli.exchange.sdf.loops import close_loops
 from simcli.exchange.sdf.source import NAMED_FRAMES, WHY_UNREAD, Includes, SdfSource
 from simcli.exchange.source.import_report import ImportReport
 from simcli.exchange.source.mechanism import (

@@ -27,7 +27,7 @@ from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene,
 from simcli.model import build
 from simcli.model.sensor_inputs import NO_TOUCHER
 from simcli.model.tables.model import WORLD, Array, Model
-from simcli.model.tables.sensor_tables import Sensors
+from simcli.model.tables.signal_tables import Sensors
 from simcli.spec import resolve
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.sensor import SensorSpec

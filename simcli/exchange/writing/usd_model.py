@@ -14,8 +14,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.source.mechanism import GivenNames, words_of_renaming
-from simcli.exchange.writing.usd_geometry import add_form, add_xform, new_stage, paint_prim
-from simcli.exchange.writing.usd_joints import write_joints
+from simcli.exchange.writing.usd_parts import add_form, add_xform, new_stage, paint_prim, write_joints
 from simcli.exchange.writing.written_scene import WrittenScene, joined_words, pose_numbers
 from simcli.model.bodies.mesh import read_mesh
 from simcli.model.joints.state import State

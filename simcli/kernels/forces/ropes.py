@@ -12,7 +12,7 @@ T_i are those of Euler and Eytelwein at full slip; phi is the angle of contact. 
 of T along L - x, and of (T_after - T_before) along u_s, which friction takes: never negative. What pays out bears T_first
 along its coordinate. Where nothing rubs every T_i is T, and the forces are -T times the gradient of L - x.
 
-Source: Euler (1769), Eytelwein (1793); the way is that of model/forces/wrapping.py. Deviation: friction depends on the slip
+Source: Euler (1769), Eytelwein (1793); the way is that of model/forces/ropes.py. Deviation: friction depends on the slip
 smoothly, so that a rope that sticks creeps: u is below v where the ratio of tensions stays below the bound.
 """
 
@@ -26,8 +26,8 @@ from simcli.kernels.forces.wrapping import about_origin, lay_around, lay_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import exponential, select
 from simcli.kernels.language.values import Vec3
+from simcli.kernels.rows.coordinate_laws import law_lines
 from simcli.kernels.rows.forms import angle_near, component_along
-from simcli.kernels.rows.table_lines import law_lines
 from simcli.model.constraints.rope_parts import paid_rows, parts_of_ropes
 from simcli.model.joints.tree_kinematics import body_rotations, link_points, links_of
 from simcli.model.tables.force_tables import StopKind

@@ -23,9 +23,8 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Vec3
-from simcli.kernels.rows.coordinate_laws import Response, drag_law
+from simcli.kernels.rows.coordinate_laws import Response, drag_law, law_lines, value_on_line
 from simcli.kernels.rows.forms import length_along
-from simcli.kernels.rows.table_lines import law_lines, value_on_line
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.tree_kinematics import link_points, links_of
 from simcli.model.tables.model import Model

@@ -1,6 +1,6 @@
 """The parts of a rope between its stops, and its way around cylinders and spheres, in kernels.
 
-model/forces/wrapping.py has the geometry and its symbols; ropes.py, what the parts do.
+model/forces/ropes.py has the geometry and its symbols; ropes.py, what the parts do.
 """
 
 from math import pi

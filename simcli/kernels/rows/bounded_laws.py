@@ -27,6 +27,7 @@ from simcli.kernels.rows.coordinate_laws import (
     Response,
     add_applied,
     bound_law,
+    curves_of,
     foresee,
     foresee_again,
     limits_of,
@@ -35,7 +36,6 @@ from simcli.kernels.rows.coordinate_laws import (
     torsion_law,
     turn_law,
 )
-from simcli.kernels.rows.table_lines import curves_of
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.constraints.constraint_tables import Laws as LawTable
 from simcli.model.joints.catalogue import BALLS

@@ -1,4 +1,4 @@
-"""Which shapes of a scene can touch.
+"""Which shapes of a scene can touch; what signals drive of contacts.
 
 A pair is left out if both shapes belong to one body or to what cannot be moved, if their layers do not touch, if joints
 part their bodies (spec/lookup/parting.py; unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
@@ -6,20 +6,24 @@ shape says `collide: false`. Pairs that joints part only while these are on have
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from simcli.model.bodies.contact_numbers import Labels, named_pairs, of_name, read_numbers, written_shape
+from simcli import rotations as rot
+from simcli.model.bodies.contact_numbers import Labels, friction_signals, named_pairs, of_name, read_numbers, written_shape
 from simcli.model.bodies.hull import HullError, convex_hull
+from simcli.model.signals.inputs import Wiring
 from simcli.model.tables.body_tables import Contacts, Shapes
 from simcli.model.tables.model import WORLD, Array, Model, ShapeKind
 from simcli.model.tables.signal_tables import Driven
-from simcli.model.tables.worlds import Worlds
+from simcli.model.tables.worlds import Worlds, pose_of
 from simcli.spec.base.channel_names import split_name
 from simcli.spec.checks.quantities import named_quantities
 from simcli.spec.lookup.parting import Parting, parting
 from simcli.spec.schema.shape import may_touch
+from simcli.spec.values.quantities import is_signal
 
 # A pair's shapes stand in this order, so that each combination has one routine.
 PAIR_ORDER = (
@@ -299,3 +303,34 @@ def _check_volume(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, 
         message = f"mesh `{label[0]}` has no convex hull: {error}"
         path = written_shape(worlds.first, *label)[1]
         worlds.fault("SC481", f"{path}.file", message, "give it a volume, or write collide: false")
+
+
+def with_driven_contacts(worlds: Worlds, model: Model) -> Model:
+    """Let signals drive what they do of contacts.
+
+    Args:
+        worlds: the scenes.
+        model: of the same scenes, with its contacts and signals.
+    """
+    if model.contacts is None:
+        return model
+    wiring = Wiring(worlds, model)
+    before = len(wiring.rows)
+    _surfaces(wiring)
+    for k, text in enumerate(friction_signals(worlds.first, *members_of(model, model.contacts))):
+        wiring.drive(Driven.CONTACT_FRICTION, k, text)
+    return replace(model, inputs=wiring.inputs()) if len(wiring.rows) > before else model
+
+
+def _surfaces(wiring: Wiring) -> None:
+    """Velocities of surfaces, turned from the frames of their shapes into those of their bodies."""
+    worlds, shapes = wiring.worlds, wiring.model.shapes
+    bodies = [*worlds.first.bodies, "world"]
+    for s, (name, body) in enumerate(zip(shapes.name, shapes.body.tolist(), strict=True)):
+        read = lambda scene, label=(name, bodies[body]): written_shape(scene, *label)[0]  # noqa: E731
+        shape: Any = read(worlds.first)
+        vector = shape.surface_velocity
+        for k, text in enumerate(vector if any(map(is_signal, vector)) else ()):
+            turn = rot.quat_to_matrix(pose_of(worlds, lambda scene, read=read: read(scene).pose)[:, 3:])
+            for i in range(3):
+                wiring.drive(Driven.SURFACE_VELOCITY, 3 * s + i, text, k, turn[:, i, k])

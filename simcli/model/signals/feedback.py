@@ -4,9 +4,15 @@ from operator import attrgetter
 
 import numpy as np
 
-from simcli.model.signals.controllers import write_law
+from simcli.model.signals.controllers import (
+    crossing_names,
+    latches_of,
+    switched_constants,
+    write_latch,
+    write_law,
+    write_stamp,
+)
 from simcli.model.signals.formulas import Code, LawNames
-from simcli.model.signals.latches import crossing_names, latches_of, switched_constants, write_latch, write_stamp
 from simcli.model.signals.signal_values import signals_of
 from simcli.model.tables.signal_tables import Feedback, Signals
 from simcli.model.tables.worlds import Worlds

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.joints.links import stack_worlds
+from simcli.model.signals.controllers import crossing_names
 from simcli.model.signals.csv_table import CsvError, read_csv
-from simcli.model.signals.latches import crossing_names
 from simcli.model.signals.splines import spline_derivatives
 from simcli.model.tables.signal_tables import SignalKind, Signals
 from simcli.model.tables.table_base import Array

@@ -15,8 +15,7 @@ from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
 from simcli.model.tables.force_tables import Bushings, Cables, Drags, Ropes, Springs, Wrenches
 from simcli.model.tables.form_tables import Affine, Columns, Naturals
 from simcli.model.tables.joint_tables import Combinations, Dofs, EffortCurves, HeldSums, Joints, Links, Mimics
-from simcli.model.tables.sensor_tables import Sensors
-from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Signals
+from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Sensors, Signals
 from simcli.model.tables.start_tables import AsDrawn, Beginning
 from simcli.model.tables.table_base import Array, Changes, Table, TableColumn, declared, per
 

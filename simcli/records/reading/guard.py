@@ -17,10 +17,10 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError, SimcliError
-from simcli.records.contents.chunks import CHUNK_MAX
 from simcli.records.contents.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.contents.layout import COMPONENTS, FORMAT, NAME_SCALES, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.contents.model_columns import COLUMNS, YOUNGER
+from simcli.records.contents.select import CHUNK_MAX
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, SIGNATURE, Unmarked, damaged_heap, is_marked, is_sound, read_superblock
 from simcli.records.lock import is_being_written
 

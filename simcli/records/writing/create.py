@@ -13,7 +13,6 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
-from simcli.records.contents.chunks import MAX_FRAMES, GrowingRows, chunk_shape
 from simcli.records.contents.digest import COUNTERS, seal, static_digest
 from simcli.records.contents.layout import (
     BARE_SCALES,
@@ -30,6 +29,7 @@ from simcli.records.contents.layout import (
 from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
 from simcli.records.contents.model_columns import BARE_AXES, COLUMNS, LABELS, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
+from simcli.records.contents.select import MAX_FRAMES, GrowingRows, chunk_shape
 from simcli.records.hdf5_bytes import FORMAT_BOUNDS, Backing
 from simcli.records.reading.guard import small
 

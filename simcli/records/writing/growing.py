@@ -13,10 +13,10 @@ import numpy as np
 from simcli.model.snapshot import ContactRows, Event
 from simcli.model.tables.body_tables import Shapes
 from simcli.model.tables.model import WORLD
-from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest, close_counters
 from simcli.records.contents.layout import BARE_SCALES, CODE_BYTES, TEXT_BYTES, Axes, Dataset
 from simcli.records.contents.measures import write_measures
+from simcli.records.contents.select import GrowingRows
 from simcli.records.writing.create import DIGEST_SLOTS
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from simcli.model.snapshot import ContactRows, Event
 from simcli.model.tables.model import Model
-from simcli.records.contents.chunks import GrowingRows
+from simcli.records.contents.select import GrowingRows
 
 if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout

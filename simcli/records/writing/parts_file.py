@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
-from simcli.records.contents.chunks import GrowingRows, frames_per_commit
 from simcli.records.contents.layout import Axes, Dataset, selected
 from simcli.records.contents.model_columns import COLUMNS, WorldTables, cut_world_tables, joined_world_tables
 from simcli.records.contents.provenance import Provenance
+from simcli.records.contents.select import GrowingRows, frames_per_commit
 from simcli.records.hdf5_bytes import Backing, drafted_hdf5
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory

@@ -16,9 +16,8 @@ import numpy as np
 from simcli.errors import OutputError, WriterKilledError
 from simcli.model.snapshot import CONTACT_WIDTHS, FrameBlock
 from simcli.model.tables.model import Model
-from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.contents.layout import DATASETS, STATUSES, Axes, recordable
-from simcli.records.contents.select import axes_of
+from simcli.records.contents.select import GrowingRows, axes_of, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.writing.messages import (
     Assignment,
     Close,

@@ -268,7 +268,7 @@ def stated_contacts(solver) -> list[tuple]:
         solver: after `advance`, of a scene with contacts.
 
     Returns:
-        (C, 3, n), (n, n), (n,), [N s] (C, 3), [m/s] (C, 3), (C,): the arguments of analysis/natural_map.py.
+        (C, 3, n), (n, n), (n,), [N s] (C, 3), [m/s] (C, 3), (C,): the arguments of cli/runs/bench_work.py.
     """
     p = solver.core.bound.impulses.problem
     n, side = p.n, p.contacts

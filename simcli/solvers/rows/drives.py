@@ -14,8 +14,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.coordinate_laws import bound_law, part_within, servo_law, turn_law
-from simcli.kernels.rows.table_lines import curves_of, value_on_line
+from simcli.kernels.rows.coordinate_laws import bound_law, curves_of, part_within, servo_law, turn_law, value_on_line
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.tables.model import Model
 

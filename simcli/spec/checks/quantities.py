@@ -21,7 +21,7 @@ from simcli.spec.checks.geometry import touching_pair
 from simcli.spec.faults.checker import Checker
 from simcli.spec.faults.synonyms import quantity_meant
 from simcli.spec.lookup import structure
-from simcli.spec.lookup.quantity_patterns import NO_DISTANCE, channel_of, meant_quantities, written_quantities
+from simcli.spec.lookup.keys import NO_DISTANCE, channel_of, meant_quantities, written_quantities
 from simcli.spec.schema.scene import SceneSpec
 
 

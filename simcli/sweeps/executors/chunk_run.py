@@ -15,8 +15,8 @@ from simcli.pipeline import execute, prepare, read_scene
 from simcli.pipeline.sub_batches import sub_batches_folder, whole_of_sub_batches
 from simcli.spec import n_worlds
 from simcli.spec.document.overrides import SWEEP, Override
-from simcli.sweeps.records.names import case_ids
 from simcli.sweeps.records.plan import SUMMARY_FRAMES, Chunk
+from simcli.sweeps.records.scenes import case_ids
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import DeviceError, OutputError, from_extra
 from simcli.pipeline import read_scene
 from simcli.spec.batches.sample_files import file_contents
-from simcli.spec.document.packed import packed
+from simcli.spec.document.resolved_yaml import packed
 from simcli.sweeps.executors.cluster_task import (
     REFUSED_VERSION,
     place_files,
@@ -30,8 +30,8 @@ from simcli.sweeps.executors.cluster_task import (
 )
 from simcli.sweeps.executors.contract import MOST_OF_REASON, Ending, Pace, Report, Work, WorkersGoneError, task_text
 from simcli.sweeps.executors.pool import report_of
-from simcli.sweeps.records.names import own_version
 from simcli.sweeps.records.plan import Chunk
+from simcli.sweeps.records.scenes import own_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future

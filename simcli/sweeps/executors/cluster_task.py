@@ -20,7 +20,7 @@ from simcli.records.drafts import drafted, sync
 from simcli.sweeps.executors.contract import Ending, Report, reason_of, task_of, task_text
 from simcli.sweeps.executors.pool import WorkerProcess
 from simcli.sweeps.records.ledger import FOLDER
-from simcli.sweeps.records.names import own_version
+from simcli.sweeps.records.scenes import own_version
 
 _POLL_S = 0.2
 REFUSED_VERSION = "version"  # ending of a task that came to a worker with another simcli

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import UsageError
 from simcli.spec.batches.sweep_file import renamed
 from simcli.spec.document.overrides import VARY_TABLE, Override
-from simcli.sweeps.records.names import case_ids, device_class, digest_of
-from simcli.sweeps.records.scenes import Understood, read_scenes, understood
+from simcli.sweeps.records.scenes import Understood, case_ids, device_class, digest_of, read_scenes, understood
 
 if TYPE_CHECKING:
     from simcli.job import Schedule

@@ -18,8 +18,8 @@ from simcli.analysis.estimate import FILE_OVERHEAD
 from simcli.errors import FileError, UsageError
 from simcli.records.drafts import drafted
 from simcli.spec.document.overrides import Override
-from simcli.sweeps.records.names import NAME_BYTES
 from simcli.sweeps.records.plan import Batch, Case, Cost, Plan, chunks_of
+from simcli.sweeps.records.scenes import NAME_BYTES
 
 NAME = "plan.json.gz"
 _FORMAT = 1

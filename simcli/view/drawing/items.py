@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model.forces.wrapping import wrap
+from simcli.model.forces.ropes import wrap
 from simcli.model.tables.model import Array
 from simcli.rotations import quat_rotate
 from simcli.spec.schema.shape import COLOURS, rgb
