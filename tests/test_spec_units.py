@@ -346,6 +346,7 @@ NEEDS = {
     "screw": "pitch: 0.1",
     "distance": "length: 1, parent_frame: {xyz: [0, 0, 1]}",
     "cable": "stretch: 10",
+    "rolling": "axis: [0, 1, 0], radius: 0.4, parent_frame: {xyz: [0, 0, -0.4]}",
 }
 VALUE = {
     "limit": "limit: {lower: -1, upper: 1}",
