@@ -21,7 +21,7 @@ import simcli as package
 from simcli.errors import Exit
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
 from simcli.pipeline import build_model, read_scene
-from simcli.spec.base.dofs import ROWS_ONLY
+from simcli.spec.base.dofs import BESIDE_ROWS, ROWS_ONLY
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 
@@ -190,7 +190,7 @@ def zoo_results(tmp_path_factory):
 
 
 def test_the_zoo_holds_every_tree_joint_that_pinocchio_has():
-    assert {kind for _, kind, *_ in JOINTS} == set(CATALOGUE) - {"distance", "cable", *RIBLE_ENTRIES, *ROWS_ONLY}
+    assert {kind for _, kind, *_ in JOINTS} == set(CATALOGUE) - {"cable", *BESIDE_ROWS, *RIBLE_ENTRIES, *ROWS_ONLY}
 
 
 def test_poses_and_twists_are_pinocchios(zoo_results):

@@ -65,6 +65,7 @@ MOVING = {
         "distance": ", limit: [0, 5]",
         "universal": UNIVERSAL,
         "screw": ", pitch: 0.1",
+        "rolling": ", radius: 1",
         "cable": ", stretch: 1, bend: 1, twist: 1",
     }.get(kind, "")
     for kind in dofs.TYPES

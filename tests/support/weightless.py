@@ -24,8 +24,8 @@ POINT = {"mass": 1.0, "inertia": "point"}
 
 
 def types_of(solver):
-    """Types of joints that a solver takes."""
-    return [kind for kind in dofs.TYPES if kind in JOINTS[solver].types]
+    """Types of joints that a solver takes and that can move along each of their coordinates."""
+    return [kind for kind in dofs.TYPES if kind in JOINTS[solver].types - dofs.NONHOLONOMIC]
 
 
 def alone(types, matter, prefix=""):

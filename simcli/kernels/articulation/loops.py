@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import nearest_turn
 from simcli.kernels.language.values import Vec3
 from simcli.model.constraints.build import joints_with_wrench
-from simcli.model.joints.catalogue import ORBITS
+from simcli.model.joints.catalogue import BESIDE_ROWS_KINDS, ORBITS
 from simcli.model.joints.tree_kinematics import body_rotations, links_of
 from simcli.model.tables.model import WORLD, JointKind, Model
 
@@ -22,7 +22,7 @@ class Loops:
 
     Attributes:
         anchors: what the projection reads, of loop joints alone.  rod: those whose efforts follow from their reactions:
-            distance joints among them, and others on which an effort acts as a wrench.
+            distance joints, wheels and blades among them, and others on which an effort acts as a wrench.
         angle: of each turning joint, over full turns.
     """
 
@@ -34,7 +34,7 @@ class Loops:
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
         rods = np.union1d(
-            np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE)), joints_with_wrench(tables.phases)
+            np.flatnonzero(~joints.is_tree & np.isin(joints.kind, BESIDE_ROWS_KINDS)), joints_with_wrench(tables.phases)
         )
         self.n_rods, self.rod = len(rods), arena.ints(rods)
         before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, ORBITS)  # coordinates of the anchor
