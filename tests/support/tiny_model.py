@@ -39,7 +39,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                       np.ones(nj, bool), np.ones(nj, bool), np.zeros(nj, int), ("chain",),
                       np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)), np.zeros((1, nj)),
                       np.concatenate([[0], np.cumsum(n_q)]), np.concatenate([[0], np.cumsum(n_qd)]), dim,
-                      np.zeros((1, nj)), np.full((1, nj, 2), np.nan), np.zeros((1, nj))),
+                      np.zeros((1, nj)), np.full((1, nj, 2), np.nan), np.zeros((1, nj)), *np.zeros((2, 1, nj, 3))),
         dofs=Dofs(tuple(joints[:n_links] + free_labels[:6]), tuple(joints[:n_links] + free_labels),
                   np.tile([0.0, 1, 0], (1, nv, 1)), np.repeat(np.arange(nj), n_qd), zeros, zeros, zeros,
                   zeros, zeros, zeros,
