@@ -1,6 +1,6 @@
 """Modes about a steady motion of a scene: the motion that is meant, its eigenvalues and shapes, in the scene's words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,7 +33,7 @@ class SteadyStudy(Study):
         way: largest change of a coordinate, in lengths of the mechanism or rad, from the state that was given.
     """
 
-    motion: SteadyMotion | None = None
+    motion: SteadyMotion = field(kw_only=True)
     way: float = 0.0
 
     @cached_property

@@ -327,9 +327,9 @@ def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _wheel(e: _Ends, found: Gaps, chosen: Array) -> None:
     """The gap of a wheel's lowest point, or a velocity of a wheel or a blade, which has no residual."""
-    directions = (rot.turn(R, e.column(name)) for R, name in ((e.R_a, "on_a"), (e.R_b, "on_b"), (e.R_a, "across_a")))
-    form = e.rows.form[chosen[0]]
-    found.force[:, chosen], lever, below = held_velocity(form, *directions, e.constant, e.rows.tube[:, chosen])
+    normal, heading, along = (rot.turn(R, e.column(x)) for R, x in ((e.R_a, "on_a"), (e.R_b, "on_b"), (e.R_a, "across_a")))
+    form, tube = e.rows.form[chosen[0]], e.rows.tube[:, chosen]
+    found.force[:, chosen], lever, below = held_velocity(form, normal, heading, along, e.constant, tube)
     found.couple[:, chosen] = rot.cross(lever, found.force[:, chosen])
     found.residual[:, chosen] = rot.dot(found.force[:, chosen], e.gap) + below if form == Form.RIM else 0.0
 

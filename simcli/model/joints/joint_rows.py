@@ -97,7 +97,7 @@ def _turn_directions(row: Row, X_a: _Array, X_b: _Array) -> tuple[_Array, _Array
     return t_a, b_a, rot.quat_rotate(X_b[3:], row.on_b)
 
 
-def touching_point(normal: _Array, axis: _Array, radius: _Array, tube: _Array) -> tuple[_Array, _Array]:
+def touching_point(normal: _Array, axis: _Array, radius: _Array | float, tube: _Array | float) -> tuple[_Array, _Array]:
     """Where a wheel comes nearest to a plane, from its centre, and the sine between its axis and the normal.
 
         p - x = R u - r n,   u = (k a - n) / s,   k = n . a,   s = |n x a|
@@ -118,7 +118,7 @@ def touching_point(normal: _Array, axis: _Array, radius: _Array, tube: _Array) -
 
 
 def held_velocity(
-    kind: int, normal: _Array, heading: _Array, along: _Array, radius: _Array, tube: _Array
+    kind: int, normal: _Array, heading: _Array, along: _Array, radius: _Array | float, tube: _Array | float
 ) -> tuple[_Array, _Array, _Array]:
     """Direction of the velocity that a row of RIM, SLIP or BLADE holds, where it does, and what RIM lacks besides n . g.
 
@@ -138,7 +138,7 @@ def held_velocity(
         size = np.sqrt(rot.dot(across, across))
         return across / np.maximum(size, LEAST_SINE)[..., None], np.zeros(across.shape), np.zeros(size.shape)
     lever, sine = touching_point(normal, heading, radius, tube)
-    return along, lever, -radius * sine - tube
+    return along, lever, -np.asarray(radius) * sine - tube
 
 
 def _wheel_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
