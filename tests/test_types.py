@@ -32,7 +32,7 @@ from simcli.sweeps.status import SweepProgress
 
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[1]
-MOST_ERRORS = 2061  # of all rooms; lower it where errors are fixed, never raise it
+MOST_ERRORS = 1794  # of all rooms; lower it where errors are fixed, never raise it
 # Of whom a program gets objects, beside the classes that the front door has.
 GIVEN = (
     Body,

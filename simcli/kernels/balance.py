@@ -167,11 +167,9 @@ def _push_rows(c: ti.template(), w: ti.i32):
     for r in range(c.n_rows):
         force = y.force.load(w, r)
         if ti.static(c.is_compliant):
-            compliance = zero + y.compliance.load(w, r)
-            yields = compliance > 0.0
-            force = select(yields, -y.rows.residual.load(w, r) / select(yields, compliance, zero + 1.0), force)
-        acts = zero + y.enabled.load(w, r) != 0.0
-        y.force.store(w, r, select(acts, force, zero))
+            soft = zero + y.compliance.load(w, r)
+            force = select(soft > 0.0, -y.rows.residual.load(w, r) / select(soft > 0.0, soft, zero + 1.0), force)
+        y.force.store(w, r, select(zero + y.enabled.load(w, r) != 0.0, force, zero))
 
 
 @ti.func

@@ -1,7 +1,7 @@
 """Events by condition: what they set, as columns that their latches switch in each world; refused jumps of motions.
 
 A value that such an event sets is the one of the start plus the difference, times the latch of the event, as that of a
-signal (signals/latches.py). So an event may set what signals may drive; the rest is of the structure of all worlds.
+signal (signals/controllers.py). So an event may set what signals may drive; the rest is of the structure of all worlds.
 An event at which a prescribed position would jump is refused: each solver would make another motion of it.
 """
 
@@ -67,7 +67,7 @@ def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model],
         return list(models)
     first, found, owners, faults = models[0], [], {}, []
     for index, path, other, changed in changes:
-        # Laws that see a constant know the latch that switches it (signals/latches.py).
+        # Laws that see a constant know the latch that switches it (signals/controllers.py).
         columns = [one for one in changed if one != _IN_LAWS or not path.startswith("signals.")]
         where = locate(document.expanded, ["events", index, "set", path], on_key=True)
         try:

@@ -3,13 +3,14 @@
 A tendon is a sum of coordinates, which becomes a coupling, or a cable over sites, which becomes springs and distances.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simcli.exchange.mjcf.bodies import LostPartError, MjcfBodies
-from simcli.exchange.mjcf.options import JointPlace, rotors_of
+from simcli.exchange.mjcf.options import JointPlace, gears_of, rotors_of
 from simcli.exchange.mjcf.shapes import MjcfShapes
+from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.source.mechanism import GivenNames, SourceEntry, SourceFrame, SourceJoint, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
 
@@ -171,6 +172,33 @@ class Acts:
                 self.mechanism.forces = {key: one for key, one in self.mechanism.forces.items() if one is not entry}
                 if ("tendon", t) not in self.bodies.notes:
                     self.bodies.lost["tendon", t] = "nothing acts along it"
+
+
+def linear_law(source: MjcfSource, a: int) -> tuple[float, float, float, float, float, str]:
+    """Gain, b0, b1, b2 and gear of an actuator whose force is linear, and the name of its dynamics."""
+    model: Any = source.model
+    mujoco: Any = source.mujoco
+    gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
+    gear = float(gears_of(source, a)[0])
+    dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
+    laws = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
+    muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
+    affine = laws[1] == mujoco.mjtBias.mjBIAS_AFFINE
+    b0, b1, b2 = (float(part) for part in bias[:3]) if affine else (0.0, 0.0, 0.0)
+    if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
+        raise LostPartError("is a muscle")
+    if laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
+        mujoco.mjtBias.mjBIAS_NONE,
+        mujoco.mjtBias.mjBIAS_AFFINE,
+    ):
+        raise LostPartError("its force is computed by a program, or by a law that no drive has")
+    if laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
+        raise LostPartError("its gain depends on the length or the speed that it acts along")
+    if b1 > 0.0 or b2 > 0.0:
+        raise LostPartError("pushes away from its target, or along its speed")
+    if gear == 0.0:
+        raise LostPartError("has a gear of 0")
+    return float(gain[0]), b0, b1, b2, gear, dynamics.name.removeprefix("mjDYN_")
 
 
 def term_of(place: JointPlace, factor: float) -> dict:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, linear_law, term_of
 from simcli.exchange.mjcf.bodies import LostPartError
 from simcli.exchange.mjcf.options import FREE, gears_of
 from simcli.exchange.source.mechanism import SourceFrame, clean_numbers
@@ -176,7 +176,7 @@ class Actuators:
         model = self.model
         if self._is_pid(a):
             raise LostPartError("is a `pid` along a spatial tendon")
-        gain, b0, b1, b2, gear, dynamics = self._linear_law(a)
+        gain, b0, b1, b2, gear, dynamics = linear_law(self.source, a)
         stiffness, damping = clean_numbers([-b1 * gear**2, -b2 * gear**2])
         pull = MjcfControl("", "tension", gain, b0, -gear)
         words = self.acts.ways[t] | {"stiffness": stiffness} | ({"rest_length": 0.0} if stiffness else {})
@@ -186,9 +186,7 @@ class Actuators:
         self.acts.note("actuator", a, f"is a rope; a control of 1 changes its tension by {-gear * gain:g} N")
         if dynamics != "NONE":
             self.acts.note("actuator", a, "acts at once, without its activation")
-        self._tell_range(a, "control", self.acts.control_range(a))
-        if model.actuator_forcelimited[a]:
-            self._tell_range(a, "force", model.actuator_forcerange[a])
+        self._tell_ranges(a)
         if model.tendon_actfrclimited[t]:
             self.acts.note("tendon", t, "without the bound of the force of its actuators")
 
@@ -202,34 +200,9 @@ class Actuators:
         """The drive of an actuator."""
         if self._is_pid(a):
             return self._servo(a, kind, index)
-        *law, dynamics = self._linear_law(a)
+        *law, dynamics = linear_law(self.source, a)
         words = self._law(a, kind, index, tuple(law))
         return words | self._activation(a, dynamics, words)
-
-    def _linear_law(self, a: int) -> tuple[float, float, float, float, float, str]:
-        """Gain, b0, b1, b2 and gear of an actuator whose force is linear, and the name of its dynamics."""
-        model, mujoco = self.model, self.source.mujoco
-        gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
-        gear = float(gears_of(self.source, a)[0])
-        dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
-        laws = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
-        muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
-        affine = laws[1] == mujoco.mjtBias.mjBIAS_AFFINE
-        b0, b1, b2 = (float(part) for part in bias[:3]) if affine else (0.0, 0.0, 0.0)
-        if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
-            raise LostPartError("is a muscle")
-        if laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
-            mujoco.mjtBias.mjBIAS_NONE,
-            mujoco.mjtBias.mjBIAS_AFFINE,
-        ):
-            raise LostPartError("its force is computed by a program, or by a law that no drive has")
-        if laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
-            raise LostPartError("its gain depends on the length or the speed that it acts along")
-        if b1 > 0.0 or b2 > 0.0:
-            raise LostPartError("pushes away from its target, or along its speed")
-        if gear == 0.0:
-            raise LostPartError("has a gear of 0")
-        return float(gain[0]), b0, b1, b2, gear, dynamics.name.removeprefix("mjDYN_")
 
     def _is_pid(self, a: int) -> bool:
         return int(self.model.actuator_gaintype[a]) == int(self.source.mujoco.mjtGain.mjGAIN_PID)

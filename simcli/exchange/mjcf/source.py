@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Any, PurePosixPath
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -70,8 +71,8 @@ class MjcfSource:
 
     path: Path
     root: XmlElement
-    model: object
-    mujoco: object
+    model: Any
+    mujoco: Any
     elements: dict[tuple[str, int], XmlElement] = field(default_factory=dict)
     files: dict[int, Path] = field(default_factory=dict)
 

@@ -220,9 +220,8 @@ class Core:
         capacity = self.bound.impulses.contacts.capacity if self.touches else 0
         self.contacts = ContactReport(arena, capacity, self.reports["contacts"], plan.lets_pass)
         self.multipliers, self.diag = self.bound.system.force, self.bound.diag
-        rows = constraints.rows
+        rows, self.row_joint = constraints.rows, constraints.rows.joint
         self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
-        self.row_joint = rows.joint
 
     def lay_polynomials(self, options, constraints: Constraints, arena: Arena):
         """The memory of steps whose rows are polynomials, if there are such steps.
