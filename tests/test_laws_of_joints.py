@@ -14,6 +14,7 @@ from support.scenes import scene
 
 import simcli as package
 from simcli.errors import SceneError
+from simcli.joint_types import NONHOLONOMIC
 from simcli.spec import resolve
 from simcli.spec.checks.joint_fields import JOINTS, ON_JOINTS, SUPPORTED_FIELDS
 
@@ -208,6 +209,9 @@ def test_every_cell_of_the_table_is_here(forest):
     supported = {
         (place, field, kind) for place in ("tree", "loop") for field in fields for kind in getattr(HONOURED, place)[field]
     }
+    supported = {
+        one for one in supported if one[2] not in NONHOLONOMIC
+    }  # test_joint_cells.py and test_rolling.py have these
     assert {(place, LAWS[law].field, kind) for law, kind, place, _ in forest.seen} == supported
     assert {law for law, *_ in forest.seen} == FORMS.keys() | {"gives", "off"} == LAWS.keys()
 

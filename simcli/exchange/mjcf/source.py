@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np

@@ -180,6 +180,8 @@ def wrong_kind(wanted: str, value: object, path: tuple[PathStep, ...]) -> str:
     key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
     if wanted == "a mapping" and path[:2] == ("batch", "vary") and len(path) <= 3:
         return _as_variation(value, path)
+    if wanted == "a mapping" and len(path) == 2 and path[0] in ENTRY_SECTIONS and key in known_keys((path[0], "")):
+        return f"`{key}` is a key of each of them: indent it further"
     if wanted == "a mapping" and isinstance(value, list):
         return f"write {'the names as keys' if len(path) == 1 else '`key: value`'}, without dashes or brackets"
     lacking = lacks_key(path[:-1], key)
@@ -188,8 +190,6 @@ def wrong_kind(wanted: str, value: object, path: tuple[PathStep, ...]) -> str:
     glued = _GLUED.match(value) if isinstance(value, str) else None
     if wanted == "a mapping" and glued:
         return f"write a space after the colon: `{glued[1]}: {glued[2][:30]}`"
-    if wanted == "a mapping" and len(path) == 2 and path[0] in ENTRY_SECTIONS and key in known_keys((path[0], "")):
-        return f"`{key}` is a key of each of them: indent it further"
     found = described(path[:-1], key) if path and path[-1] == key else None
     example = found[1].partition("Example: ")[2] if found else ""
     return f"as `{key}: {example}`" if example else f"write {wanted}"
