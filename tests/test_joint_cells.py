@@ -334,6 +334,7 @@ OF_TYPES = {
     "joint_types.py": "the list",
     "model/joints/catalogue.py": "motion axes and constraint equations, one line for each type",
     "model/forms/affine_energy.py": "equations that libuipc has for its own joints; those of all others are the catalogue's",
+    "exchange/writing/usd_parts.py": "joints that UsdPhysics has",
     "exchange/writing/mjcf_acts.py": "loops that MJCF closes; all others are reported as lost",
 }
 

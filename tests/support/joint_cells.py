@@ -54,6 +54,9 @@ class Field:
     having: dict
 
 
+CURVE = {"speed": [0, 9], "effort": [0.5, 0.3]}  # [rad/s, m/s], [N m, N]
+
+
 def drive_fields():
     """Each field of a drive in each mode, on top of gains that make the mode act."""
     for mode, read in READS.items():
@@ -65,6 +68,7 @@ def drive_fields():
             with_key = {"mode": mode, **gains, **extra, key: value}
             yield Field(f"drive.{mode}.{key}", {"drive": {"mode": mode, **rest}} if rest else {}, {"drive": with_key})
         yield Field(f"drive.{mode}.effort_limit", {"drive": SERVO}, {"drive": {**SERVO, "effort_limit": 0.5}})
+        yield Field(f"drive.{mode}.effort_limit_table", {"drive": SERVO}, {"drive": {**SERVO, "effort_limit_table": CURVE}})
         aimed = {"mode": mode, **gains, **({"target": VALUES["target"]} if "target" in read else {})}
         yield Field(f"drive.{mode}.activation", {"drive": aimed}, {"drive": {**aimed, "activation": LAG}})
 

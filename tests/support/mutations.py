@@ -370,7 +370,7 @@ def too_shallow(rng, source):
         return None
     _, key, mark, table = rng.choice(found)
     at = source.starts[mark.line - 1]
-    return source.replaced(at, at + rng.choice([1, 2]), ""), mark.line, _beside(table, key)
+    return source.replaced(at, at + rng.choice([1, 2]), ""), mark.line, (*_beside(table, key), "indent it further")
 
 
 @kind
