@@ -443,3 +443,18 @@ def test_contacts_of_what_cannot_touch_say_so(command, tmp_path):
         done = command(name, "pair.yaml", "--set", "solver={type: affine, dt: 1.0e-3}", *CPU)
         assert done.returncode == Exit.USAGE
         assert "affine" in done.stderr
+
+
+def test_a_closed_loop_without_contacts_has_none(command, tmp_path):
+    """Where no state has a contact, none is left to look for open loops in."""
+    (tmp_path / "loop.yaml").write_text("""simcli: 1
+bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}}
+world: {shapes: {ground: {type: plane, pose: {xyz: [0, 0, -9]}}}}
+joints:
+  tree: {type: revolute, parent: world, child: a, axis: [0, 1, 0], at: [0, 0, 0]}
+  loop: {type: revolute, parent: world, child: a, axis: [0, 1, 0], at: [0, 0, 0], loop: true}
+solver: {type: generalized}
+""")
+    assert json.loads(command("contacts", "loop.yaml", "--json", *CPU).stdout)["contacts"] == 0
+    beyond = command("contacts", "loop.yaml", "--clearance", "10", "--json", *CPU)
+    assert json.loads(beyond.stdout)["contacts"] == 1

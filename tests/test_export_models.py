@@ -15,9 +15,12 @@ from simcli.cli.process import run_command
 from simcli.errors import Exit
 from simcli.exchange.exporting import export_scene
 from simcli.exchange.importing import load_scene
+from simcli.joint_types import BESIDE_ROWS
 from simcli.model import build
 from simcli.spec import resolve
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import SphereShape
+from simcli.spec.schema.signals import DriveSpec
 
 SCENES = Path(__file__).parent.parent / "scenes"
 STEP, BETWEEN, END = 1e-3, 0.1, 0.2  # [s]
@@ -403,6 +406,75 @@ def test_numbers_of_contact_that_a_format_has_not_are_dropped(tmp_path):
     assert layered(tmp_path, ".urdf") == own
     assert layered(tmp_path, ".urdf", "default", "default", 0) == [grain]
     assert layered(tmp_path, ".urdf", "model", "default", 0) == [grain]  # as of a scene that was imported from URDF
+
+
+SUFFIXES = (".urdf", ".xml", *([".usda"] if find_spec("pxr") else []))
+# Keys that formats may lack, with a value that does something; all others are written by all.
+OF_SHAPE = {"margin": 0.01, "grain": "[1, 0, 0], material: m", "surface_velocity": [1, 0, 0]}
+OF_DRIVE = {"effort_limit_table": "{speed: [0, 5], effort: [2, 1]}", "activation": "{rise: 0.1, fall: 0.2}"}
+WRITTEN_OF_SHAPE = {"pose", "type", "radius", "material", "density", "collide", "layers", "touches"}
+WRITTEN_OF_DRIVE = {"mode", "target", "target_velocity", "stiffness", "damping", "effort_limit"}
+HOLDING = {
+    "distance": "length: 1",
+    "rolling": "axis: [0, 1, 0], radius: 1",
+    "knife_edge": "axis: [1, 0, 0], normal: [0, 0, 1]",
+}
+KEYED = """simcli: 1
+bodies:
+  a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {{type: sphere, radius: 0.1{shape}}}}}}}
+  b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, pose: {{xyz: [0, 3, 1]}}}}
+joints:
+  j: {{type: revolute, parent: world, child: a, axis: [0, 1, 0], at: [0, 0, 0],
+      drive: {{mode: position, target: 1, stiffness: 3, damping: 1{drive}}}}}
+  {holding}
+world: {{shapes: {{ground: {{type: plane, pose: {{xyz: [0, 0, -9]}}}}}}}}
+materials: {{m: {{friction: 0.5, friction_across: 0.2}}}}
+solver: {{type: generalized}}
+"""
+
+
+def told_of(tmp_path, suffix, shape="", drive="", holding=""):
+    """Entries of the report of a scene, by kind and name."""
+    path = tmp_path / "keyed.yaml"
+    path.write_text(KEYED.format(shape=shape, drive=drive, holding=holding))
+    return {(one.kind, one.name): one.fate for one in exported(path, suffix).report.entries}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_key_of_a_shape_or_a_drive_is_written_or_told(tmp_path, suffix):
+    assert {*SphereShape.model_fields} == WRITTEN_OF_SHAPE | OF_SHAPE.keys()
+    assert {*DriveSpec.model_fields} == WRITTEN_OF_DRIVE | OF_DRIVE.keys()
+    plain = told_of(tmp_path, suffix)
+    for key, value in OF_SHAPE.items():
+        told = told_of(tmp_path, suffix, shape=f", {key}: {value}")
+        is_written = (suffix, key) == (".xml", "margin")
+        assert told.keys() - plain.keys() == (set() if is_written else {(key, "a/s")}), key
+    for key, value in OF_DRIVE.items():
+        told = told_of(tmp_path, suffix, drive=f", {key}: {value}")
+        wanted = {".urdf": set(), ".usda": {(key, "j")}, ".xml": {({"activation": "fall"}.get(key, key), "j")}}
+        assert told.keys() - plain.keys() == wanted[suffix], key
+    assert (plain["drive", "j"] == "dropped") == (suffix == ".urdf")  # as a whole
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("kind", sorted(BESIDE_ROWS))
+@pytest.mark.parametrize("place", ["tree", "loop"])
+def test_what_a_joint_holds_beside_its_coordinates_is_written_or_told(tmp_path, suffix, kind, place):
+    """In a tree it looks like a free joint, which holds nothing."""
+    if place == "tree":
+        holding = f"h: {{type: {kind}, parent: world, child: b, {HOLDING[kind]}}}"
+    else:
+        holding = (
+            "f: {type: free, parent: world, child: b}\n"
+            f"  h: {{type: {kind}, parent: world, child: b, {HOLDING[kind]}, loop: true}}"
+        )
+    is_written = kind == "distance" and suffix != ".urdf"
+    fate = told_of(tmp_path, suffix, holding=holding)["joint", "h"]
+    assert (fate != "dropped") == is_written
+    if suffix == ".usda":
+        path = tmp_path / "keyed.yaml"
+        text = export_scene(load_scene(path), resolve(load_scene(path)), suffix).text
+        assert ("DistanceJoint" in str(text)) == is_written
 
 
 def test_every_section_of_a_scene_is_thought_of():

@@ -455,3 +455,27 @@ def test_the_state_of_a_run_is_the_motion(capfd, tmp_path, monkeypatch):
         code, _, said = told_here(capfd, "modes", "s.yaml", *words)
         assert code == Exit.USAGE, said
         assert message in said
+
+
+WHEEL = """simcli: 1
+bodies: {w: {mass: 1, inertia: {diag: [0.1, 0.2, 0.1]}, pose: {xyz: [0, 0, 0.3]}}}
+joints: {t: {type: rolling, parent: world, child: w, axis: [0, 1, 0], radius: 0.3}}
+solver: {type: generalized}
+"""
+
+
+FULL = pytest.mark.full
+
+
+@pytest.mark.parametrize(
+    ("height", "distance"), [(0.25, 0.0), pytest.param(0.3, 0.0, marks=FULL), pytest.param(0.5, 0.2, marks=FULL)]
+)
+def test_targets_of_a_wheel_are_reached_on_its_plane_alone(height, distance, tmp_path, monkeypatch, capfd):
+    """Velocities that do not slip hold no place, also across the wheel; what is higher than its radius ends below it."""
+    monkeypatch.chdir(tmp_path)
+    Path("w.yaml").write_text(WHEEL)
+    code, out, _ = told_here(capfd, "ik", "w.yaml", "--target", f"w=0.5,0.1,{height}", "--json")
+    assert code == (Exit.NEGATIVE if distance else Exit.OK)
+    found = json.loads(out)
+    assert found["targets"]["w"]["largest_position"] == pytest.approx(distance, abs=1e-6)
+    assert found["joint_q"][0][:3] == pytest.approx([0.5, 0.1, min(height, 0.3)], abs=1e-6)

@@ -17,7 +17,7 @@ from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.rows.constrained_system import fill_rows
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.kernels.targets import entry, linearize_targets, measure_targets, put
-from simcli.model.constraints.constraint_tables import Constraints, Form
+from simcli.model.constraints.constraint_tables import NONHOLONOMIC_FORMS, Constraints, Form
 from simcli.model.tables.model import Model
 
 FACTS = 6  # numbers of a result: distance, turn, gap of rows, E, status, iterations
@@ -29,7 +29,7 @@ def bounds_of_rows(model: Model, constraints: Constraints, sees: np.ndarray) -> 
     """Bounds of the residuals of rows, and the angle near which each is taken, (W, R) each.
 
     Rows that hold are 0. Rows that are coordinates with limits stay within these; others idle, as do those of prescribed
-    motions and compliant ones.
+    motions, compliant ones, and those that hold velocities alone: a wheel may be put anywhere on its plane.
 
     Args:
         model: the tables.
@@ -37,7 +37,8 @@ def bounds_of_rows(model: Model, constraints: Constraints, sees: np.ndarray) -> 
         sees: (R,) bool: rows that do not idle.
     """
     rows, laws, dofs = constraints.rows, constraints.laws, model.dofs
-    acts = rows.is_hard & (rows.dof < 0) & (rows.enabled != 0) & (rows.compliance == 0) & sees
+    has_place = rows.is_hard & ~np.isin(rows.form, NONHOLONOMIC_FORMS)
+    acts = has_place & (rows.dof < 0) & (rows.enabled != 0) & (rows.compliance == 0) & sees
     upper = np.where(np.broadcast_to(acts, (max(model.n_worlds, len(acts)), rows.n)), 0.0, np.inf)
     lower, near = -upper, np.zeros_like(upper)
     for k, (d, r) in enumerate(zip(laws.dof, laws.row, strict=True)):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,10 +35,6 @@ from simcli.records.hdf5_bytes import is_hdf5
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
 from simcli.spec import SceneSpec
-
-if TYPE_CHECKING:
-    pass
-
 
 SIGNAL_PATHS = ("params.", "signals.", "forces.")  # parameters that may change what a signal does
 

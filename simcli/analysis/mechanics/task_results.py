@@ -92,7 +92,7 @@ class OpenLoops:
             found: results.
         """
         q = states.values.get("joint_q", found.get("joint_q"))
-        if not self._has_rows or q is None or q.shape[1:] != (self.model.n_q,):
+        if not len(states) or not self._has_rows or q is None or q.shape[1:] != (self.model.n_q,):
             return
         for chosen, gaps in self._rounds(np.nan_to_num(q), seats):
             if gaps.max(initial=0.0) > self._largest:

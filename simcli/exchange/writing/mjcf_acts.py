@@ -137,7 +137,7 @@ def write_drives(parts: MjcfParts) -> None:
         if own and own <= set(parts.tree.name_of_dof):
             scene.report_element("drive", name, f"joints.{name}.drive", "an actuator, its target is its control")
             for drive in scene.spec.joints[name].drive or ():
-                scene.lose_drive(name, f"joints.{name}.drive", drive)
+                scene.lose_drive(name, f"joints.{name}.drive", drive, "MJCF")
         elif own and scene.model.joints.is_tree[j]:
             scene.lose("drive", name, f"joints.{name}.drive", "MJCF drives no rotation vector")
 
@@ -305,7 +305,7 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
         tendon.add("joint", joint=axis, coef=polynomial[1])
     if table.drive_mode[x] != DriveMode.NONE:
         _actuate(parts, "combinations", x, given, "tendon")
-        scene.lose_drive(name, f"{path}.drive", force.drive)
+        scene.lose_drive(name, f"{path}.drive", force.drive, "MJCF")
     scene.report_element("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")

@@ -13,6 +13,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree, poses_at_zero
 from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, joined_words, pose_numbers, tag
+from simcli.joint_types import NONHOLONOMIC
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.model.tables.signal_tables import MotionKind
@@ -227,7 +228,10 @@ def _write_joint(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
         spec = scene.spec.joints[given]
         if spec.type == "distance":
             change = "a free body, and the length of a tendon"
-        scene.report_element("joint", given, link.path, change)
+        if spec.type in NONHOLONOMIC:
+            scene.lose("joint", given, link.path, f"MJCF has no {spec.type} joint: the body is free")
+        else:
+            scene.report_element("joint", given, link.path, change)
         _tell_laws(scene, link, spec, given)
 
 

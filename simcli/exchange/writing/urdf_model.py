@@ -13,6 +13,7 @@ from simcli.exchange.urdf.urdf_file import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.urdf_shapes import AT_ORIGIN, add_origin, write_shapes
 from simcli.exchange.writing.written_scene import MeshCopies, Tag, WrittenScene, joined_words, pose_numbers, tag
+from simcli.joint_types import BESIDE_ROWS
 from simcli.model.tables.model import WORLD, Array, DriveMode
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -68,8 +69,8 @@ def write_joint(held: HeldLinks, link: ChainLink) -> None:
         change = scene.renaming(given, link.name)
     if link.path.startswith("joints."):
         spec = scene.spec.joints[given]
-        if spec.type == "distance":
-            scene.lose("joint", given, link.path, "URDF has no distance joint: the body floats")
+        if spec.type in BESIDE_ROWS:
+            scene.lose("joint", given, link.path, f"URDF has no {spec.type} joint: the body floats")
         else:
             scene.report_element("joint", given, link.path, change)
         _tell_laws(scene, link, spec, given)

@@ -24,6 +24,7 @@ from simcli.spec.lookup.structure import WORLD_NAME
 _NO_SHAPE = {
     "margin": "USD has no margins of shapes",
     "grain": "USD has friction of one direction",
+    "surface_velocity": "USD has no surfaces that move along themselves",
     "density": "the body has its mass",
 }
 _OF_MATERIAL = ("density", "friction", "friction_static", "restitution")

@@ -15,7 +15,7 @@ from simcli import rotations as rot
 from simcli.errors import from_extra
 from simcli.exchange.source.mechanism import words_of_renaming
 from simcli.exchange.writing.written_scene import joined_words
-from simcli.model.joints.catalogue import BALLS, POSES
+from simcli.model.joints.catalogue import BALLS, POSES, UNBOUND_KINDS
 from simcli.model.tables.model import WORLD, Array, DriveMode, JointKind
 from simcli.model.tables.signal_tables import MotionKind
 from simcli.spec.schema.shape import rgb
@@ -160,8 +160,9 @@ def write_joints(written) -> None:
         if name not in scene.spec.joints:
             continue  # of a free body
         spec, path = scene.spec.joints[name], f"joints.{name}"
-        if scene.model.joints.kind[j] in POSES:
+        if scene.model.joints.kind[j] in UNBOUND_KINDS:
             scene.report_element("joint", name, path, "" if spec.parent == "world" else "leaves all free: it is no prim")
+            _tell_laws(written, j, path)
             continue
         frame, why = _frame_of(written, j)
         if frame is None:
@@ -302,10 +303,11 @@ def _tell_laws(written, j: int, path: str) -> None:
     scene, model = written.scene, written.scene.model
     name, dofs = model.joints.name[j], model.dofs
     spec, own = scene.spec.joints[name], slice(*model.joints.qd_start[j : j + 2])
-    is_plain = model.joints.kind[j] not in BALLS
+    is_distance = model.joints.kind[j] == JointKind.DISTANCE
+    is_plain = model.joints.kind[j] not in (*BALLS, *POSES)
     if spec.limit:
         is_soft = (scene.first(dofs, "limit_stiffness")[own] > 0.0).any()
-        if is_plain:
+        if is_plain or is_distance:
             scene.report_element("limit", name, f"{path}.limit", "hard: USD has no soft limits" if is_soft else "")
         else:
             scene.lose("limit", name, f"{path}.limit", "USD has cones of a ball, not limits of its turn")
@@ -319,13 +321,15 @@ def _tell_laws(written, j: int, path: str) -> None:
         else:
             idle = (dofs.drive_mode[own] == DriveMode.EFFORT).any()
             scene.report_element("drive", name, f"{path}.drive", "an effort of 0: it has no drive" if idle else "")
+            for one in spec.drive:
+                scene.lose_drive(name, f"{path}.drive", one, "USD", "USD has drives that act at once")
     if any(spec.damping):
         drives = ~np.isin(dofs.drive_mode[own], (DriveMode.NONE, DriveMode.EFFORT))
         bounded = (drives & np.isfinite(scene.first(dofs, "effort_limit")[own])).any()
         if is_plain and not bounded:
             scene.report_element("damping", name, f"{path}.damping", "is that of a drive")
         else:
-            words = "a drive with an effort limit would bound it, and joints have none" if is_plain else "of a ball"
+            words = "a drive with an effort limit would bound it, and joints have none" if is_plain else "of several turns"
             scene.lose("damping", name, f"{path}.damping", words)
     lost = {
         "friction": any(spec.friction),

@@ -196,13 +196,26 @@ class WrittenScene:
             if shape.collide and getattr(shape, key) != type(shape).model_fields[key].default:
                 self.lose(key, name, f"{path}.{key}", words)
 
-    def lose_drive(self, name: str, path: str, drive: DriveSpec | None) -> None:
-        """Tell of what a drive has and an actuator has not."""
-        if drive is not None and drive.effort_limit_table is not None:
-            why = "MJCF has one limit for all speeds: the largest"
-            self.lose("effort_limit_table", name, f"{path}.effort_limit_table", why)
-        if drive is not None and drive.activation is not None and drive.activation.fall is not None:
-            self.lose("fall", name, f"{path}.activation.fall", "MJCF has one time constant: that of rising")
+    def lose_drive(self, name: str, path: str, drive: DriveSpec | None, of: str, without_lag: str = "") -> None:
+        """Tell of what a drive has and an actuator of another format has not.
+
+        Args:
+            name: of the joint or coupling.
+            path: dotted, of the drive.
+            drive: of the spec.
+            of: the format.
+            without_lag: why the format has no activation, "" if it has one.
+        """
+        if drive is None:
+            return
+        if drive.effort_limit_table is not None:
+            self.lose(
+                "effort_limit_table", name, f"{path}.effort_limit_table", f"{of} has one limit for all speeds: the largest"
+            )
+        if drive.activation is not None and without_lag:
+            self.lose("activation", name, f"{path}.activation", without_lag)
+        elif drive.activation is not None and drive.activation.fall is not None:
+            self.lose("fall", name, f"{path}.activation.fall", f"{of} has one time constant: that of rising")
 
     def lose_tables(self, name: str, path: str, spring) -> None:
         """Tell of tensions by tables, which tendons have not."""

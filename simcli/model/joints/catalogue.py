@@ -333,6 +333,7 @@ ORBITS = kinds_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)  # the firs
 SCREW_KINDS = kinds_of(joint_types.SCREWS)  # they advance as they turn
 DISTANCE_KINDS = kinds_of(joint_types.DISTANCES)
 NONHOLONOMIC_KINDS = kinds_of(joint_types.NONHOLONOMIC)
+UNBOUND_KINDS = kinds_of(joint_types.UNBOUND)
 BESIDE_ROWS_KINDS = kinds_of(joint_types.BESIDE_ROWS)  # in a tree they leave their child free
 ROWS_ONLY_KINDS = kinds_of(joint_types.ROWS_ONLY)
 
