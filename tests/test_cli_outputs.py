@@ -123,7 +123,7 @@ def test_stdout_takes_the_output_or_the_document(folder, words):
     assert sorted(folder.iterdir()) == before
 
 
-WRITTEN = (
+WITH_JSON = (
     ["run", "s.yaml", "-o", "x.h5"],
     ["run", "s.yaml", "-v", "-o", "x.h5"],
     ["export", "b.h5", "-o", "x.csv"],
@@ -141,7 +141,7 @@ WRITTEN = (
 )
 
 
-@pytest.mark.parametrize("words", WRITTEN, ids=" ".join)
+@pytest.mark.parametrize("words", WITH_JSON, ids=" ".join)
 def test_a_file_and_one_document_that_names_it(folder, tmp_path, words):
     """With `-o` and `--json` both are made, of every command, and nothing else goes to stdout."""
     done = simcli(*(folder / word if (folder / word).exists() else word for word in words), "--json", cwd=tmp_path)

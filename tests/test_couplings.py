@@ -566,7 +566,7 @@ def test_a_coupling_whose_friction_is_no_number_is_refused():
 
 
 # Tension over elongation, which softens and stiffens, and over the rate, less against lengthening; both go on at their ends.
-ELONGATION, TENSION = [-0.2, -0.05, 0.0, 0.05, 0.2], [-90.0, -10.0, -1.0, 10.0, 30.0]
+ELONGATION, PULL = [-0.2, -0.05, 0.0, 0.05, 0.2], [-90.0, -10.0, -1.0, 10.0, 30.0]
 RATE, AGAINST = [-1.0, 0.0, 0.4], [-3.0, 0.0, 1.0]
 BUMPER = """
 world: {gravity: [0, 0, 0]}
@@ -575,7 +575,7 @@ bodies:
 forces:
   bumper: {type: spring, a: {world: [0, 0, 0]}, b: {body: box, at: [0, 0, 0]}, rest_length: 1, LAW}
 """
-LINES = f"stiffness_table: {{elongation: {ELONGATION}, force: {TENSION}}}, damping_table: {{rate: {RATE}, force: {AGAINST}}}"
+LINES = f"stiffness_table: {{elongation: {ELONGATION}, force: {PULL}}}, damping_table: {{rate: {RATE}, force: {AGAINST}}}"
 BUMPED = {("generalized", "rk4"): 1e-3, ("natural", "generalized_alpha"): 2e-3}  # [m, m/s] of steps of 1 ms over the bends
 BUMPED |= {("generalized", "implicit"): 2e-3, ("natural", "zhong06"): 2e-3}
 BUMPED |= {("generalized", "semi_implicit"): 1e-2, ("maximal", "semi_implicit"): 1e-2}
@@ -595,10 +595,10 @@ def bumped(t):
     def rates(_t, y):
         length = np.linalg.norm(y[:3])
         along = y[:3] / length
-        pull = on_line(length - 1, ELONGATION, TENSION) + on_line(along @ y[3:6], RATE, AGAINST)
-        return [*y[3:6], *(-pull / 2 * along), along @ y[3:6] * on_line(length - 1, ELONGATION, TENSION)]
+        pull = on_line(length - 1, ELONGATION, PULL) + on_line(along @ y[3:6], RATE, AGAINST)
+        return [*y[3:6], *(-pull / 2 * along), along @ y[3:6] * on_line(length - 1, ELONGATION, PULL)]
 
-    start = quad(on_line, 0.0, 0.05, (ELONGATION, TENSION))[0]
+    start = quad(on_line, 0.0, 0.05, (ELONGATION, PULL))[0]
     found = solve_ivp(rates, (0, t[-1]), [1.05, 0, 0, 0.5, 0.2, 0.1, start], t_eval=t, rtol=1e-10, atol=1e-12, max_step=1e-3)
     return found.y[:3].T, found.y[3:6].T, found.y[6]
 
@@ -611,7 +611,7 @@ def test_a_spring_by_table_pulls_as_its_line_says(kind, integrator):
     assert np.abs(found["frames/body_q"][:, 0, 0, :3] - x).max() < bound
     assert np.abs(found["frames/body_qd"][:, 0, 0, :3] - v).max() < 10 * bound
     length = np.linalg.norm(found["frames/body_q"][:, 0, 0, :3], axis=1)
-    own = [quad(on_line, 0.0, one - 1, (ELONGATION, TENSION), points=[-0.05, 0.05])[0] for one in length]
+    own = [quad(on_line, 0.0, one - 1, (ELONGATION, PULL), points=[-0.05, 0.05])[0] for one in length]
     assert np.abs(found["energy/elastic"][:, 0] - own).max() < 1e-12  # the integral of the line, exactly
     assert np.abs(stored - own).max() < 100 * bound
     assert np.abs(found["energy/drift"]).max() < 10 * bound
@@ -644,7 +644,7 @@ def test_an_equilibrium_is_where_the_line_carries_the_weight():
     model, _ = model_of(text.replace("[1.05, 0, 0]", "[0, 0, -1.1]") + "solver: {type: generalized, dt: 1.0e-3}\n")
     found = search_equilibrium(Statics(model, live_device()))
     length = -found.posture.q[2]
-    assert on_line(length - 1, ELONGATION, TENSION) == pytest.approx(2 * 9.81, abs=1e-9)
+    assert on_line(length - 1, ELONGATION, PULL) == pytest.approx(2 * 9.81, abs=1e-9)
     with pytest.raises(UsageError, match="the tension of `bumper` is that of its table"):
         chosen_springs(model.springs, ["forces.bumper.rest_length"])
 
