@@ -237,7 +237,7 @@ LINES = {  # file: a line that is there, and what is added behind it
     "model/tables/model.py": [
         (
             "    UNIVERSAL_PRISMATIC = 18\n",
-            "    SOCKET = 19\n    SLIDER_BALL = 20\n    HELIX_ON_LINE = 21\n    RAIL = 22\n    GLUE = 23\n",
+            "    SOCKET = 90\n    SLIDER_BALL = 91\n    HELIX_ON_LINE = 92\n    RAIL = 93\n    GLUE = 94\n",
         )
     ],
     "joint_types.py": [

@@ -1,7 +1,7 @@
 """Tables of the forces that act on bodies, a row each."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, unique
 
 from simcli.model.tables.table_base import IN_SCENE, Array, Changes, Table, per
 
@@ -89,6 +89,7 @@ class Ropes(Table, axis="O", entry="rope"):
     damper_force: Array = per("W|1 OQ", "N", left_out=IN_SCENE, optional=True)
 
 
+@unique
 class StopKind(IntEnum):
     """What a rope runs over, or around."""
 

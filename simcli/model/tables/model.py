@@ -8,7 +8,7 @@ or W (varied by the batch); index tables carry none. Tables are plural, columns 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
+from enum import IntEnum, unique
 from typing import get_args
 
 from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
@@ -22,6 +22,7 @@ from simcli.model.tables.table_base import Array, Changes, Table, TableColumn, d
 WORLD = -1  # body index of the world
 
 
+@unique
 class JointKind(IntEnum):
     """Joint types. The first eight have Newton's numbers; no tree can hold those from 12 to 18."""
 
@@ -48,6 +49,7 @@ class JointKind(IntEnum):
     KNIFE_EDGE = 20
 
 
+@unique
 class LinkKind(IntEnum):
     """Elementary joints that the tree kernels know; every tree joint is a chain of these."""
 
@@ -58,6 +60,7 @@ class LinkKind(IntEnum):
     AFFINE = 4  # centre of mass and up to three vectors, a root; see Columns
 
 
+@unique
 class DriveMode(IntEnum):
     """Actuator modes, Newton's numbers."""
 
@@ -68,6 +71,7 @@ class DriveMode(IntEnum):
     EFFORT = 4
 
 
+@unique
 class ShapeKind(IntEnum):
     """Collision and mass shapes."""
 

@@ -1,13 +1,14 @@
 """Signals and sensors as tables."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, unique
 
 import numpy as np
 
 from simcli.model.tables.table_base import FOUND_AGAIN, IN_SCENE, Array, Changes, Table, per
 
 
+@unique
 class SignalKind(IntEnum):
     """Forms of a signal (see `Signals`)."""
 
@@ -20,6 +21,7 @@ class SignalKind(IntEnum):
     FEEDBACK = 6  # what `Feedback` has sampled
 
 
+@unique
 class Op(IntEnum):
     """What a line of the code of feedback does; its value is a number of its own. x and y are values of lines before."""
 
@@ -48,6 +50,7 @@ class Op(IntEnum):
     OTHERWISE = 22  # x, or y where x is NaN
 
 
+@unique
 class Driven(IntEnum):
     """Columns of the model that signals drive."""
 
@@ -66,6 +69,7 @@ class Driven(IntEnum):
     ROPE_TENSION = 12  # ropes.tension, by rope
 
 
+@unique
 class MotionKind(IntEnum):
     """How the motion of a dof is prescribed."""
 
