@@ -648,3 +648,95 @@ def test_the_scene_of_the_page_on_ropes_falls_slower_than_free(device):
     drop = -1 - columns["frames/body_q"][-1, 0, 1, 2]
     assert 0.1 < drop < G * 0.5**2 / 2
     assert columns["frames/joint_q"][-1, 0, 0] * 0.05 == pytest.approx(drop, abs=0.01)
+
+
+MUSCLES = """
+<mujoco><option gravity="0 0 -9.81" timestep="1e-3"/><compiler autolimits="true"/>
+<default><geom contype="0" conaffinity="0" mass="0"/><general dyntype="DYN" dynprm="0.01 0.04"
+ biastype="muscle" gaintype="muscle"
+ gainprm="0.75 1.05 -1 200 0.5 1.6 1.5 1.3 1.2" biasprm="0.75 1.05 -1 200 0.5 1.6 1.5 1.3 1.2"/></default><worldbody>
+<site name="o1" pos="-0.25 0 0.06"/><site name="o2" pos="-0.25 0 -0.05"/>
+<site name="s1" pos="0 0 0.2"/><site name="s2" pos="0 0 -0.2"/>
+<geom name="cap" type="cylinder" size="0.03 0.1" zaxis="0 1 0"/>
+<body name="arm"><joint name="elbow" axis="0 1 0"/><inertial pos="0.12 0 0" mass="0.6" diaginertia="0.001 0.004 0.004"/>
+<site name="i1" pos="0.06 0 0.02"/><site name="i2" pos="0.05 0 -0.02"/><body name="tip" pos="0.1 0 0">
+<joint name="finger" axis="0 1 0"/><inertial pos="0.02 0 0" mass="0.2" diaginertia="0.001 0.002 0.002"/>
+</body></body></worldbody>
+<tendon><spatial name="up"><site site="o1"/><geom geom="cap" sidesite="s1"/><site site="i1"/></spatial>
+<spatial name="down"><site site="o2"/><geom geom="cap" sidesite="s2"/><site site="i2"/></spatial>
+<fixed name="both"><joint joint="elbow" coef="0.02"/><joint joint="finger" coef="-0.03"/></fixed></tendon>
+<actuator><general name="flexor" tendon="up" gainprm="0.75 1.05 120" biasprm="0.75 1.05 120" lengthrange="0.25 0.33"/>
+<general name="extensor" tendon="down" gear="2" dynprm="0.02 0.05 0.3" lengthrange="0.47 0.64"
+ gainprm="0.7 1.1 -1 300 0.4 1.7 2 1.1 1.4" biasprm="0.7 1.1 -1 300 0.4 1.7 2 1.1 1.4"/>
+<general name="worm" tendon="both" gainprm="0.75 1.05 30" biasprm="0.75 1.05 30" lengthrange="-0.03 0.04"/>
+<general name="pure" joint="finger" gear="-1.5" biastype="none" gainprm="0.75 1.05 2" lengthrange="-1 2"/></actuator>
+<keyframe><key name="held" ctrl="1 0.3 0.6 0.1" act="0.2 0.1 0.5 0"/></keyframe></mujoco>
+"""
+POWERS = ("flexor", "extensor", "worm", "pure")
+
+
+def muscles_of_mujoco(path, dynamics):
+    """The text of a scene that is imported from a model with these dynamics, and the model."""
+    text = (
+        MUSCLES.replace("DYN", dynamics)
+        if dynamics != "none"
+        else re.sub(' act="[^"]*"', "", MUSCLES.replace("DYN", "none"))
+    )
+    path.write_text(text)
+    return re.sub("^simcli: 1$", "", import_model(path).text, flags=re.MULTILINE), mujoco.MjModel.from_xml_string(text)
+
+
+def test_forces_of_muscles_are_those_of_mujoco(device, tmp_path):
+    """Over lengths, rates and activations, of tendons around a cylinder, of coordinates, with gears."""
+    text, peer = muscles_of_mujoco(tmp_path / "arm.xml", "none")
+    model, data, rng, n = model_of(text)[0], mujoco.MjData(peer), np.random.default_rng(3), 400
+    q, qd, act = rng.uniform([-2.2, -2.5], [2.2, 2.5], (n, 2)), 4.0 * rng.normal(size=(n, 2)), rng.uniform(size=(n, 4))
+    assert model.ropes.name == POWERS
+    model = replace(model, n_worlds=n, ropes=replace(model.ropes, muscle_activation=act))
+    algorithms = Algorithms(model, device, n)
+    found = forward_dynamics(algorithms, q, qd, np.zeros((n, 2)), algorithms.external_forces(q, qd, 0.0))
+    expected, curves = np.zeros((n, 2)), []
+    for k in range(n):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q[k], qd[k], act[k]
+        mujoco.mj_forward(peer, data)
+        expected[k] = data.qacc
+        low, high = peer.actuator_lengthrange.T
+        curves.append((data.actuator_length - low) / (high - low))
+        curves.append(data.actuator_force / np.array([120, 50, 30, 2]))
+    algorithms.destroy()
+    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+    assert np.abs(found - expected)[np.abs(expected) < 100].max() < 1e-10 * 100
+    assert np.min(curves[::2], axis=0).max() < -0.1  # all muscles are seen short, long, passive, and without a force
+    assert np.max(curves[::2], axis=0).min() > 1.3
+    assert (np.max(curves[1::2], axis=0) == 0).all()
+
+
+@every_rope_solver
+def test_muscles_move_an_arm_as_in_mujoco(device, tmp_path, solver, integrator):
+    """Activations are held in a step, so that errors are of first order; with equal steps ours are MuJoCo's."""
+    text, peer = muscles_of_mujoco(tmp_path / "arm.xml", "muscle")
+    text += "\ninitial: held\n"
+    exact, off, drift = contracted(peer, 1e-4, mujoco.mjtIntegrator.mjINT_RK4), [], []
+    for h in (1e-3, 5e-4):
+        here = re.sub("solver: {.*}", f"solver: {{type: {solver}, dt: {h}}}", text)
+        columns = Runner(here, integrator, device)(h, round(0.05 / h), 1)
+        found = columns["frames/joint_q"][-1, 0, :2]
+        off.append(np.abs(found - exact).max())
+        drift.append(np.abs(columns["energy/drift"][-1, 0]))
+        assert columns["energy/input"][-1, 0] > 0.13
+        if (solver, integrator) == ("generalized", "semi_implicit"):
+            assert found == pytest.approx(contracted(peer, h), abs=1e-9)
+    first_order = integrator == "semi_implicit"
+    assert 0.4 < off[1] / off[0] < 0.6
+    assert off[1] < (5e-3 if first_order else 1.5e-4)
+    assert drift[1] < (4e-3 if first_order else 2e-5)
+    assert drift[1] < 0.6 * drift[0]
+
+
+def contracted(peer, h, integrator=mujoco.mjtIntegrator.mjINT_EULER):
+    """Coordinates of MuJoCo after 50 ms from its keyframe."""
+    data = mujoco.MjData(peer)
+    mujoco.mj_resetDataKeyframe(peer, data, 0)
+    peer.opt.timestep, peer.opt.integrator = h, integrator
+    mujoco.mj_step(peer, data, round(0.05 / h))
+    return data.qpos.copy()

@@ -28,6 +28,7 @@ _SWITCHED = {
     ("wrenches", "force"): Driven.WRENCH_FORCE,
     ("wrenches", "torque"): Driven.WRENCH_TORQUE,
     ("ropes", "tension"): Driven.ROPE_TENSION,
+    ("ropes", "muscle_activation"): Driven.MUSCLE,
     ("affine", "driving_aim"): Driven.AIM,
     ("affine", "hold_rate"): Driven.HOLD_RATE,
     ("affine", "hold_shift"): Driven.HOLD_SHIFT,

@@ -68,6 +68,9 @@ def _sampled(spec: SceneSpec) -> Iterator[str]:
     for path, drives in owners.items():
         if any(drive is not None and drive.activation is not None for drive in drives):
             yield f"the activation of `{path}.drive` is sampled"
+    for name, force in spec.forces.items():
+        if (muscle := getattr(force, "muscle", None)) is not None and muscle.activation is not None:
+            yield f"the activation of `forces.{name}.muscle` is sampled"
 
 
 def _touching(check: Checker) -> str:

@@ -182,11 +182,10 @@ def linear_law(source: MjcfSource, a: int) -> tuple[float, float, float, float, 
     gear = float(gears_of(source, a)[0])
     dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
     laws = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
-    muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
     affine = laws[1] == mujoco.mjtBias.mjBIAS_AFFINE
     b0, b1, b2 = (float(part) for part in bias[:3]) if affine else (0.0, 0.0, 0.0)
-    if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
-        raise LostPartError("is a muscle")
+    if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE:
+        raise LostPartError("has the activation of a muscle, and another force")
     if laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
         mujoco.mjtBias.mjBIAS_NONE,
         mujoco.mjtBias.mjBIAS_AFFINE,

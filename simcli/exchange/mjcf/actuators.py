@@ -11,6 +11,7 @@ import numpy as np
 
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, linear_law, term_of
 from simcli.exchange.mjcf.bodies import LostPartError
+from simcli.exchange.mjcf.muscles import is_muscle, read_muscle
 from simcli.exchange.mjcf.options import FREE, gears_of
 from simcli.exchange.source.mechanism import SourceFrame, clean_numbers
 from simcli.spec.lookup.structure import WORLD_NAME
@@ -84,7 +85,9 @@ class Actuators:
             raise LostPartError("acts on axes of a ball joint")
         if kind == "tendon" and index not in {*self.acts.couplings, *self.acts.ways}:
             raise LostPartError("pulls a tendon that is dropped")
-        if kind == "site":
+        if is_muscle(self.source, a):
+            read_muscle(self.acts, a, kind, index)
+        elif kind == "site":
             self._push(a, index)
         elif kind == "tendon" and index in self.acts.ways:
             self._pull(a, index)

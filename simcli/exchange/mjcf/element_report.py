@@ -45,6 +45,7 @@ _TENDON = _JOINT | dict.fromkeys(("width", "material", "rgba"), DRAWN) | {
     "armature": "couplings and springs have no inertia"}
 _ACTUATOR = {"user": _DATA} | dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
     ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION)
+_ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid", "muscle")
 # Attributes that are lost, by the tag of their element. Those that say nothing (`says_nothing`) are not.
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "geom": _OTHERS | _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
@@ -73,11 +74,11 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
         ("delay", "nsample", "interp", "interval"), _SENSED),
     "equality": _CONSTRAINT | {"torquescale": _SOFT},
     **dict.fromkeys(("fixed", "spatial", "tendon"), _TENDON),
-    **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), _ACTUATOR),
+    **dict.fromkeys(_ACTUATORS, _ACTUATOR),
 }
 # Polynomials of which scenes have the first coefficient, by the tag of their element.
 _POLYNOMIALS = dict.fromkeys(("joint", "fixed", "spatial", "tendon"), ("stiffness", "damping")) | dict.fromkeys(
-    ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), ("damping",))
+    _ACTUATORS, ("damping",))
 
 _PLACE = ("name", "class", "pos", "quat", "axisangle", "euler", "xyaxes", "zaxis")
 _BOUND = ("range", "limited", "actuatorfrcrange", "actuatorfrclimited", "stiffness", "damping", "frictionloss")
@@ -119,6 +120,9 @@ CARRIED_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "motor": _DRIVE, "position": (*_DRIVE, *_SERVO, "timeconst"), "velocity": (*_DRIVE, "kv"),
     "intvelocity": (*_DRIVE, *_SERVO), "damper": (*_DRIVE, "kv"),
     "cylinder": (*_DRIVE, "area", "diameter", "bias", "timeconst"),
+    "muscle": (*_DRIVE, "timeconst", "tausmooth", "range", "force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax"),
+    "lengthrange": ("mode", "useexisting", "uselimit", "accel", "maxforce", "timeconst", "timestep", "inttotal", "interval",
+                    "tolrange"),
     "sensor": ("name", "site", "body", "joint", "camera", "data", "objtype", "objname", "reftype",
                "refname"),
     "key": ("name", "qpos", "qvel", "act", "ctrl"),
@@ -142,10 +146,10 @@ _NO_ZEROS = ("castshadow", "ccd_iterations", "ccd_tolerance", "impratio", "ipd",
 LOST_ELEMENTS: dict[str, str] = {
     "visual": DRAWN, "light": DRAWN, "texture": _TEXTURE, "skin": _SKIN,
     "statistic": _FOUND, "custom": _DATA, "size": _MEMORY,
-    "plugin": "is code that a simulator loads", "layer": DRAWN, "lengthrange": "is for muscles, which scenes have not",
+    "plugin": "is code that a simulator loads", "layer": DRAWN,
 }
 # Elements of `default` that only actuators take which scenes have not; the actuators have reasons of their own.
-LOST_DEFAULTS = dict.fromkeys(("muscle", "adhesion", "dcmotor", "orientation"), "scenes have no drive like it")
+LOST_DEFAULTS = dict.fromkeys(("adhesion", "dcmotor", "orientation"), "scenes have no drive like it")
 
 
 def lost_attributes(element: XmlElement, owner: str) -> list[tuple[str, str]]:
@@ -186,7 +190,7 @@ _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
             "actuator", "tendon", "equality", "sensor", "keyframe", "extension", "frame", "replicate", "composite",
-            "inertial", "material")
+            "inertial", "material", "lengthrange")
 _PATHS = ("fixed", "spatial")  # elements whose children are parts of them
 
 

@@ -77,14 +77,15 @@ class Forces:
         for name, make in Forces.__annotations__.items():
             setattr(self, name, make(model, tables, self))
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
-        self.rope_tension = self.ropes.pull
+        self.rope_tension, self.muscle_activation = self.ropes.pull, self.ropes.muscle_activation
         self.on_links = tuple(one for name in Forces.__annotations__ if (one := getattr(self, name)).n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)
         self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         on_joints = {"constant"} if self.joint_wrenches.n else set()
-        self.drives_links = bool(driven & ({"wrench_force", "wrench_torque", "rope_tension"} | on_joints))
+        of_links = {"wrench_force", "wrench_torque", "rope_tension", "muscle_activation"}
+        self.drives_links = bool(driven & (of_links | on_joints))
         self.account = Account(arena)
         self.potential = arena.single.array()
         is_driven = "surface_velocity" in driven

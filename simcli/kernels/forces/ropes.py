@@ -12,8 +12,15 @@ T_i are those of Euler and Eytelwein at full slip; phi is the angle of contact. 
 of T along L - x, and of (T_after - T_before) along u_s, which friction takes: never negative. What pays out bears T_first
 along its coordinate. Where nothing rubs every T_i is T, and the forces are -T times the gradient of L - x.
 
-Source: Euler (1769), Eytelwein (1793); the way is that of model/forces/ropes.py. Deviation: friction depends on the slip
-smoothly, so that a rope that sticks creeps: u is below v where the ratio of tensions stays below the bound.
+A muscle of activation a and optimum length o pulls by F (a FL(l) FV(v) + FP(l)) besides, l = (L - x - shortest) / o + least,
+v = (L' - x') / (o vmax). With a share s of the way from 1 to the ends of l, and u = 2 (l - 1) / (lmax - 1):
+
+    FL = 1 - 2 s^2 up to s = 1/2, 2 (1 - s)^2 up to s = 1, 0 from there on        FV = (1 + v)^2, 0 from v = -1 down
+    FP = p u^2 / 2 up to u = 1, p (u - 1/2) from there on, 0 below 0              FV = m - (m - 1 - v)^2 / (m - 1) from 0 up
+
+Source: Euler (1769), Eytelwein (1793); the way is that of model/forces/ropes.py; Hill (1938), curves as MuJoCo states them
+(Todorov 2014, actuator model of muscles). Deviation: friction depends on the slip smoothly, so that a rope that sticks
+creeps: u is below v where the ratio of tensions stays below the bound. All work of muscles is supplied, that of FP too.
 """
 
 import numpy as np
@@ -88,9 +95,37 @@ def measure_rope(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32
         out_rate = out_rate + v
     law, dissipated, acts = spring_law(u, w, k, length - out, rate - out_rate)
     pull = zero + u.pull.load(w, k)
+    if ti.static(u.has_muscles):
+        if u.muscle.at(k) >= 0:
+            pull = pull + muscle_tension(u, w, u.muscle.at(k), length - out, rate - out_rate)
     tension = select(acts, -law.force, zero) + pull
     rubbed = share_tension(u, w, k, tension, rate, out_rate)
     return dissipated + rubbed, pull * (out_rate - rate), law.energy
+
+
+@ti.func
+def muscle_tension(u: ti.template(), w: ti.i32, m: ti.i32, length: ti.template(), rate: ti.template()):
+    """[N], of muscle m at a length and its rate; see the top.
+
+    Reads: u columns
+    """
+    zero = length * 0.0
+    optimum = zero + u.optimum.load(w, m)
+    x = (length - u.shortest.load(w, m)) / optimum + u.least.load(w, m)
+    v = rate / (optimum * u.max_velocity.load(w, m))
+    low = x - 1.0 < 0.0
+    reach = select(low, 1.0 - (zero + u.min_length.load(w, m)), zero + u.max_length.load(w, m) - 1.0)
+    share = ti.abs(x - 1.0) / reach
+    rest = ti.max(1.0 - share, zero)
+    active = select(share < 0.5, 1.0 - share * share * 2.0, rest * rest * 2.0)
+    most = zero + u.lengthening.load(w, m)
+    slow = ti.max(v + 1.0, zero)
+    gap = ti.max(most - 1.0 - v, zero)
+    fast = most - gap * gap / select(most > 1.0, most - 1.0, zero + 1.0)
+    stretch = select(low, zero, share * 2.0)
+    passive = select(stretch < 1.0, stretch * stretch * 0.5, stretch - 0.5) * u.passive.load(w, m)
+    activation = ti.min(ti.max(zero + u.muscle_activation.load(w, m), zero), zero + 1.0)
+    return (activation * active * select(v < 0.0, slow * slow, fast) + passive) * u.muscle_force.load(w, m)
 
 
 @ti.func
@@ -202,6 +237,9 @@ class RopeColumns:
         along: direction of the force on B for a unit tension.  from_, to: [m], where it acts, world.
         rate: [m/s], of growth.  arc: [rad], of contact behind a part.  tension: [N].
         pull: [N], of ropes, which signals may drive.
+        muscle: of each rope its muscle, or -1.
+        muscle_activation, which signals may drive, muscle_force, shortest, least, optimum, min_length, max_length,
+            max_velocity, passive, lengthening: of muscles, see the top.
         stiffness, damping, rest_length, slack, line, damper: of ropes, as of `kernels.forces.springs.Springs`.
     """
 
@@ -211,7 +249,7 @@ class RopeColumns:
 
     def __init__(self, model: Model, tables: Tables, forces):
         self.arena, ropes = tables.arena, model.ropes
-        self.damps, self.rubs, self.pull = False, False, None
+        self.damps, self.rubs, self.pull, self.muscle_activation = False, False, None, None
         parts = parts_of_ropes(ropes)
         self.n = len(parts.rope)
         if not self.n:  # nothing reads the columns then
@@ -219,10 +257,13 @@ class RopeColumns:
         self.rubs = bool(tables.ever(lambda m: m.ropes.stop_friction > 0).any())
         items, whole = tables.arena.records(self.n), tables.arena.records(len(ropes.name))
         self.line, self.damper = law_lines(ropes, "rope", tables.arena)
-        self.damps = self.rubs or self.damper is not None or bool(tables.ever(lambda m: m.ropes.damping > 0).any())
+        self.has_muscles = bool(len(ropes.muscle_rope))
+        self.damps = self.rubs or self.has_muscles or self.damper is not None
+        self.damps = self.damps or bool(tables.ever(lambda m: m.ropes.damping > 0).any())
         self.stiffness, self.damping = whole.column(ropes.stiffness), whole.column(ropes.damping)
         self.pull = whole.column(ropes.tension, driven="rope_tension" in forces.driven)
         self.rest_length, self.slack = whole.column(ropes.rest_length), whole.ints(ropes.slack)
+        self._lay_muscles(model, tables, "muscle_activation" in forces.driven)
         self.first, self.first_paid = tables.arena.ints(parts.first), whole.ints(parts.first_paid)
         self.rope, self.wraps = items.ints(parts.rope), items.ints(parts.wraps)
         self._lay_joints(model, tables)
@@ -249,6 +290,21 @@ class RopeColumns:
         self.factor = records.column(model.ropes.paid_factor)
         coordinate = np.where(rows.on_tree, np.append(tables.q_of_dof, 0)[model.ropes.paid_dof], -1)
         self.coordinate, self.angle, self.angle_start = records.ints(coordinate), records.array(), rows.start
+
+    def _lay_muscles(self, model: Model, tables: Tables, is_driven: bool):
+        """Columns of muscles."""
+        ropes = model.ropes
+        records = tables.arena.records(len(ropes.muscle_rope))
+        muscle = np.full(len(ropes.name), -1)
+        muscle[ropes.muscle_rope] = np.arange(len(ropes.muscle_rope))
+        self.muscle = tables.arena.records(len(ropes.name)).ints(muscle)
+        self.muscle_activation = records.column(ropes.muscle_activation, driven=is_driven)
+        self.muscle_force = records.column(ropes.muscle_force)
+        self.shortest, self.least = records.column(ropes.muscle_length[..., 0]), records.column(ropes.muscle_range[..., 0])
+        self.optimum = records.column(np.diff(ropes.muscle_length)[..., 0] / np.diff(ropes.muscle_range)[..., 0])
+        self.min_length, self.max_length, self.max_velocity, self.passive, self.lengthening = (
+            records.column(one) for one in np.moveaxis(ropes.muscle_curve, -1, 0)
+        )
 
     def _lay_sizes(self, model: Model, tables: Tables):
         """Columns of cylinders and spheres."""

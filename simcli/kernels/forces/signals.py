@@ -96,6 +96,7 @@ _ROUTES = {
     Driven.MOTION: _to_motion,
     Driven.AIM: lambda model, dof, source, gain: [Route("aim", dof, source, gain)],
     Driven.ROPE_TENSION: lambda model, item, source, gain: [Route("rope_tension", item, source, gain)],
+    Driven.MUSCLE: lambda model, item, source, gain: [Route("muscle_activation", item, source, gain)],
     Driven.HOLD_RATE: lambda model, item, source, gain: [Route("hold_rate", item, source, gain)],
     Driven.HOLD_SHIFT: lambda model, item, source, gain: [Route("hold_shift", item, source, gain)],
     Driven.SURFACE_VELOCITY: _to_surface,

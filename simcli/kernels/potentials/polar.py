@@ -1,4 +1,4 @@
-"""The rotation nearest to a matrix, and the energy of the distance from it (as rigid as possible).
+"""The rotation nearest to a matrix, the energy of the distance from it (as rigid as possible), affine bodies as rigid ones.
 
     V = k sum |a_k - r_k|^2,   dr_k = w x r_k,   (tr(S) - S) w = sum r_l x da_l,   S = A R^T
 
@@ -12,7 +12,7 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.sparse_factors import AFFINE_DOFS, add_entry
 from simcli.kernels.language import ti
-from simcli.kernels.language.values import Mat3, Vec3, columns_of, unit_vector
+from simcli.kernels.language.values import Mat3, Motion, Vec3, columns_of, unit_vector
 from simcli.model.tables.model import Model
 
 POLAR_ITERATIONS = 6  # error e becomes e^2/2: from strains of 0.5 to rounding
@@ -141,3 +141,24 @@ def _inverse(T: Mat3) -> Mat3:
     rows = (b.cross(c), c.cross(a), a.cross(b))
     volume = 1.0 / a.dot(rows[0])
     return Mat3(*(x * volume for row in rows for x in row.parts))
+
+
+@ti.func
+def place_affine(c: ti.template(), w: ti.i32, x: ti.template(), v: ti.template()):
+    """Place every link at coordinates x with velocities v.
+
+    Reads:  x, v, by unknown
+    Writes: c.state.{origin, o, R, v}
+    """
+    s = c.state
+    zero = c.tables.arena.zero()
+    for b in range(c.tables.n_bodies):
+        first = 12 * b
+        R = rotation_of(x, w, first + 3)
+        spin = Vec3(zero, zero, zero)
+        for k in ti.static(range(3)):
+            spin = spin + R.column(k).cross(vector_at(v, w, first + 3 + 3 * k))
+        s.origin.store(w, b, vector_at(x, w, first))
+        s.o.store(w, b, Vec3(zero, zero, zero))
+        s.R.store(w, b, R)
+        s.v.store(w, b, Motion.of(vector_at(v, w, first), spin * 0.5))

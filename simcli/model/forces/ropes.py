@@ -1,4 +1,4 @@
-"""Ropes: springs around cylinders and spheres, paid out by coordinates, or pulled; their way, and where they rest.
+"""Ropes: springs around cylinders and spheres, paid out by coordinates, pulled, or muscles; their way, where they rest.
 
 Of two points p, q and a circle of radius r about the origin, in the plane of the circle, a = |p|, b = |q|:
 
@@ -161,7 +161,32 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
         **_read_stops(worlds, model, names),
         **_read_paid(worlds, model, names),
         **read_laws(worlds, names, "rope"),
+        **_read_muscles(worlds, names),
     )
+
+
+_CURVE = ("min_length", "max_length", "max_velocity", "passive_force", "lengthening_force")
+
+
+def _read_muscles(worlds: Worlds, names: list[str]) -> dict[str, Array]:
+    """The columns of muscles, see `Ropes`."""
+    ropes = ropes_of(worlds.first)
+    having = [k for k, name in enumerate(names) if ropes[name].muscle is not None]
+    for name in names:
+        worlds.common(lambda s, n=name: s.forces[n].muscle is not None, f"forces.{name}.muscle")
+
+    def column(of, *shape: int) -> Array:
+        rows = [worlds.numbers(lambda s, n=names[k]: of(s.forces[n].muscle), shape) for k in having]
+        return stack_worlds(rows, shape) if rows else np.zeros((1, 0, *shape))
+
+    return {
+        "muscle_rope": np.array(having, np.int32),
+        "muscle_activation": column(lambda one: constant_part(one.control) if one.activation is None else 0.0),
+        "muscle_force": column(lambda one: one.force),
+        "muscle_length": column(lambda one: one.length_range, 2),
+        "muscle_range": column(lambda one: one.range, 2),
+        "muscle_curve": column(lambda one: [getattr(one, key) for key in _CURVE], len(_CURVE)),
+    }
 
 
 def ropes_of(spec: SceneSpec) -> dict[str, SpringForce]:

@@ -8,12 +8,15 @@ Of a sample k, T after the one before, and with the error e = target - input:
              I_(k+1) = I_k + T (ki e_k + (u - v) / Tt)     back_calculation, Tt the tracking time
              I_(k+1) = I_k + T ki e_k, but I_k while v is beyond a limit and ki e_k would draw it farther     clamp
     filter   y_k,   y_(k+1) = y_k + a (x_k - y_k),   a = 1 - exp(-T / tau) exact, T / tau euler; tau is rise or fall
+             of a muscle x is from 0 to 1, s = 0.5 + 1.5 y, and tau is rise s or fall / s; or with smoothing d
+             fall / s + (rise s - fall / s) S((x_k - y_k) / d + 0.5),   S(z) = 6 z^5 - 15 z^4 + 10 z^3 of z from 0 to 1
 
 and then delay and limits of the signal.
 
 Sources: Astrom and Murray (2008), Feedback Systems, section 10.5 on the implementation of PID controllers; conditional
 integration from Astrom and Hagglund (1995), PID Controllers. Deviation: the derivative is that of the error. The lag is that
-of MuJoCo's actuators `filterexact` and `filter`, whose force is that of the activation before its step.
+of MuJoCo's actuators `filterexact` and `filter`, whose force is that of the activation before its step. That of muscles
+is the one of Millard et al. (2013), Flexing computational muscle, as MuJoCo states it.
 
 Of an event, where a step begins at t: it holds if x > bound (or x < bound), and fires where it begins to hold; if it does
 not repeat, once. Its stamp is t + 1 of the step at which it fired last, 0 before. The time that is told is that of the
@@ -89,6 +92,9 @@ def _filter(code: Code, signal, period: float) -> Term:
     lag = signal.filter
     place = code.names.states(1)
     now = _state(code, place, code.number(lag.initial))
+    if lag.law == "muscle":
+        _keep(code, place, now + _step_of_muscle(code, lag, period, now))
+        return now
     gap = code.formula(lag.input) - now
     if lag.rise is None:
         step = gap * code.number(_part(lag, period, lag.time_constant))
@@ -98,6 +104,25 @@ def _filter(code: Code, signal, period: float) -> Term:
         step = step + code.of(Op.MINIMUM, gap, none) * code.number(_part(lag, period, lag.fall))
     _keep(code, place, now + step)
     return now
+
+
+def _step_of_muscle(code: Code, lag, period: float, now: Term) -> Term:
+    """By what the activation of a muscle grows in a sample, see above."""
+    none, one = code.number(0.0), code.number(1.0)
+    gap = code.clip(code.formula(lag.input), none, one) - now
+    scale = code.clip(now, none, one) * 1.5 + 0.5
+    rise, fall = scale * code.number(lag.rise), code.of(Op.DIVIDE, code.number(lag.fall), scale)
+    if lag.smoothing:
+        z = code.clip(gap / code.number(lag.smoothing) + 0.5, none, one)
+        return gap * _part_of(code, lag, period, fall + (rise - fall) * (z * z * z * (z * (z * 6.0 - 15.0) + 10.0)))
+    up, down = (_part_of(code, lag, period, time) for time in (rise, fall))
+    return code.of(Op.MAXIMUM, gap, none) * up + code.of(Op.MINIMUM, gap, none) * down
+
+
+def _part_of(code: Code, lag, period: float, time: Term) -> Term:
+    """What a lag makes up of a gap in a sample, of a time constant that changes."""
+    part = code.of(Op.DIVIDE, code.number(period), time)
+    return 1.0 - code.of(Op.EXPONENTIAL, -part) if lag.method == "exact" else part
 
 
 def _part(lag, period: float, time: float) -> float:

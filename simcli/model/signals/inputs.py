@@ -11,7 +11,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.links import stack_worlds
-from simcli.model.signals.signal_values import activation_name, labels_of, signal_values, signals_of
+from simcli.model.signals.signal_values import activation_name, labels_of, muscle_name, signal_values, signals_of
 from simcli.model.tables.joint_tables import Dofs, Joints
 from simcli.model.tables.model import WORLD, Array, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, Inputs, MotionKind, Motions, Op, SignalKind, Signals
@@ -122,9 +122,13 @@ def _forces(wiring: Wiring) -> None:
             for k in range(3):
                 wiring.drive(Driven.WRENCH_FORCE, item + k, force.force[k], k)
                 wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
-    ropes = (force for force in wiring.worlds.first.forces.values() if isinstance(force, SpringForce) and force.is_rope)
-    for item, rope in enumerate(ropes):
+    ropes = {key: one for key, one in wiring.worlds.first.forces.items() if isinstance(one, SpringForce) and one.is_rope}
+    for item, rope in enumerate(ropes.values()):
         wiring.drive(Driven.ROPE_TENSION, item, rope.tension)
+    muscles = ((name, rope.muscle) for name, rope in ropes.items() if rope.muscle is not None)
+    for item, (name, muscle) in enumerate(muscles):
+        lagged = muscle.activation is not None
+        wiring.drive(Driven.MUSCLE, item, f"${muscle_name(f'forces.{name}')}" if lagged else muscle.control)
 
 
 def _holds(wiring: Wiring) -> None:

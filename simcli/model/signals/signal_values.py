@@ -1,6 +1,6 @@
 """Signals of a scene: their parameters and the cubics of their tables; and their values in numpy.
 
-Activations of drives, lags of their targets, are signals of their own behind those of the scene.
+Activations of drives and muscles, lags of what they are told, are signals of their own behind those of the scene.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,8 +17,9 @@ from simcli.model.tables.signal_tables import SignalKind, Signals
 from simcli.model.tables.table_base import Array
 from simcli.model.tables.worlds import Worlds
 from simcli.spec.lookup.signal_uses import uses
+from simcli.spec.schema.forces import MuscleSpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.signals import DriveSpec, FilterSignal, SignalSpec
+from simcli.spec.schema.signals import ActivationSpec, DriveSpec, FilterSignal, SignalSpec
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 
@@ -33,24 +34,32 @@ def activation_name(owner: str, k: int) -> str:
 
 
 def signals_of(spec: SceneSpec) -> Mapping[str, SignalSpec]:
-    """The signals of a scene, and the activations of its drives."""
-    lags = {name: _lag(drive) for name, drive in _drives(spec) if drive is not None and drive.activation is not None}
+    """The signals of a scene, and the activations of its drives and muscles."""
+    lags = {name: _lag(one.activation, told) for name, one, told in _acting(spec) if one.activation is not None}
     return {**spec.signals, **lags} if lags else spec.signals
 
 
-def _drives(spec: SceneSpec) -> Iterator[tuple[str, DriveSpec | None]]:
+def muscle_name(owner: str) -> str:
+    """Name of the signal that is the activation of a muscle; see `activation_name`."""
+    return f"{owner}.muscle"
+
+
+def _acting(spec: SceneSpec) -> Iterator[tuple[str, DriveSpec | MuscleSpec, float | str]]:
+    """What may have an activation, with the name of its signal and what it is told."""
     for name, joint in spec.joints.items():
         for k, drive in enumerate(joint.drive or ()):
-            yield activation_name(f"joints.{name}", k), drive
+            if drive is not None:
+                yield activation_name(f"joints.{name}", k), drive, drive.target
     for name, force in spec.forces.items():
-        if getattr(force, "drive", None) is not None:
-            yield activation_name(f"forces.{name}", 0), force.drive
+        if (drive := getattr(force, "drive", None)) is not None:
+            yield activation_name(f"forces.{name}", 0), drive, drive.target
+        if (muscle := getattr(force, "muscle", None)) is not None:
+            yield muscle_name(f"forces.{name}"), muscle, muscle.control
 
 
-def _lag(drive: DriveSpec) -> SignalSpec:
-    lag = drive.activation
-    times = {key: getattr(lag, key) for key in ("time_constant", "rise", "fall")}
-    return SignalSpec(filter=FilterSignal(input=drive.target, initial=lag.initial, method=lag.method, **times))
+def _lag(lag: ActivationSpec, told: float | str) -> SignalSpec:
+    words = {key: getattr(lag, key) for key in type(lag).model_fields}
+    return SignalSpec(filter=FilterSignal(input=told, **words))
 
 
 _PARAMETERS = 4

@@ -42,7 +42,7 @@ class Springs(Table, axis="K", entry="spring", is_original=True):
 
 @dataclass(frozen=True)
 class Ropes(Table, axis="O", entry="rope"):
-    """Springs that are more than that over points: around cylinders and spheres, paid out by coordinates, or pulled.
+    """Springs beyond those over points: around cylinders and spheres, paid out by coordinates, pulled, or muscles.
 
     Attributes:
         slack: True: no force when shorter than the rest length.
@@ -59,6 +59,11 @@ class Ropes(Table, axis="O", entry="rope"):
         paid_rope: rope of each coordinate that pays out; paid_dof: index into joint_qd.
         paid_factor: of the coordinate.
         law_rope, law_elongation, law_force, damper_rope, damper_rate, damper_force: tensions by tables, as of `Springs`.
+        muscle_rope: rope of each muscle (kernels.forces.ropes states the law).
+        muscle_activation: 0 where a signal drives it.
+        muscle_force: largest active force at rest.
+        muscle_length, muscle_range: shortest and longest length, and what these are in optimum lengths.
+        muscle_curve: min_length, max_length, max_velocity, passive_force, lengthening_force of the scene.
     """
 
     name: tuple[str, ...]
@@ -87,6 +92,12 @@ class Ropes(Table, axis="O", entry="rope"):
     damper_rope: Array = per("OQ", left_out=IN_SCENE, optional=True)
     damper_rate: Array = per("W|1 OQ", "m/s", left_out=IN_SCENE, optional=True)
     damper_force: Array = per("W|1 OQ", "N", left_out=IN_SCENE, optional=True)
+    muscle_rope: Array = per("OM", left_out=IN_SCENE, optional=True)
+    muscle_activation: Array = per("W|1 OM", changes=Changes.NUMBERS, left_out=IN_SCENE, optional=True)
+    muscle_force: Array = per("W|1 OM", "N", changes=Changes.NUMBERS, left_out=IN_SCENE, optional=True)
+    muscle_length: Array = per("W|1 OM bound", "m", left_out=IN_SCENE, optional=True)
+    muscle_range: Array = per("W|1 OM bound", left_out=IN_SCENE, optional=True)
+    muscle_curve: Array = per("W|1 OM 5", "1, 1, 1/s, 1, 1", left_out=IN_SCENE, optional=True)
 
 
 @unique

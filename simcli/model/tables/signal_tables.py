@@ -67,6 +67,7 @@ class Driven(IntEnum):
     CONTACT_FRICTION = 10  # contacts.friction, by combination
     FRICTION = 11  # dofs.friction, by dof; of a coupling that of its coordinate
     ROPE_TENSION = 12  # ropes.tension, by rope
+    MUSCLE = 13  # ropes.muscle_activation, by muscle
 
 
 @unique

@@ -24,7 +24,10 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 (J), external forces act in both formulas, and bdf2 starts by a step of bdf1 rather than by a copy of the state.
 """
 
+from simcli.kernels.articulation.loops import follow_turns
 from simcli.kernels.device.stage_lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
+from simcli.kernels.language import ti
+from simcli.kernels.potentials.polar import place_affine
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.bdf_restart import begin_anew, find_restarts, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import drag_velocities
@@ -38,7 +41,7 @@ from simcli.solvers.affine.kinematic_bodies import (
     store_hold_forces,
     take_kinematic,
 )
-from simcli.solvers.affine.rigid_poses import follow_loops
+from simcli.solvers.base.integrators import H
 from simcli.solvers.output.frame_stages import end_step, has_steps, is_start, sampling
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
@@ -162,3 +165,10 @@ def acceptance(c) -> tuple:
     """Take the point. Where hard limits still give, their forces are raised, and the search goes on."""
     raised = when(c.potential.laws.n, only(newton.has_arrived, newton.raise_forces))
     return newton.accept_step, raised, when(c.kinematic.n, let_arrive), newton.count_iteration
+
+
+@ti.func
+def follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))

@@ -12,10 +12,10 @@ from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import put_lane
 from simcli.kernels.language.values import Sym3, Vec3
 from simcli.kernels.potentials.energy import find_energy, follow_rows
+from simcli.kernels.potentials.polar import place_affine
 from simcli.kernels.potentials.potential_terms import energy_of_armature
 from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.kinematic_bodies import report_efforts_of_holds, report_holds
-from simcli.solvers.affine.rigid_poses import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.base import needs
 from simcli.solvers.output.contact_report import CONTACTS, put_row

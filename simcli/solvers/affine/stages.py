@@ -13,13 +13,13 @@ from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
+from simcli.kernels.potentials.polar import place_affine
 from simcli.kernels.potentials.potential_terms import carried_on, commit_laws, extrapolate_laws, mean_force, open_laws
 from simcli.kernels.potentials.springs import extrapolate_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.kinematic_bodies import follow_kinematic, give_rates
-from simcli.solvers.affine.rigid_poses import place_affine
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import LEAN, steps_before
 from simcli.solvers.base.integrators import H

@@ -247,7 +247,10 @@ def check_controls(check: Checker) -> None:
         if steps is None or not exists(check, steps):
             nowhere(check, text, path)
         elif not is_control(steps):
-            hint = "controls are targets and activations of drives, torques, wrenches, tensions and constants of signals"
+            kinds = (
+                "targets and activations of drives, torques, wrenches, tensions, those of muscles, and constants of signals"
+            )
+            hint = f"controls are {kinds}"
             check.fault("SC326", f"`{text}` is no control", path, hint, on_key=True)
         elif is_signal(value) or is_driven(find(check.tree, steps)):
             hint = "write a number, or set that of the signal, as signals.NAME.constant"

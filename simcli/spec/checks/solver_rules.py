@@ -266,7 +266,7 @@ def _check_forces(check: Checker) -> None:
         if not force.IS_SMOOTH:
             refuse_field(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
         if getattr(force, "is_rope", False):
-            words = f"a rope around a cylinder or a sphere, or that is paid out or pulled, {WHO}"
+            words = f"a rope around a cylinder or a sphere, or that is paid out, pulled or a muscle, {WHO}"
             refuse_field(check, words, f"forces.{name}", _INSTEAD)
         joint = check.spec.joints.get(getattr(force, "joint", None))
         if joint is not None and joint.compliance:

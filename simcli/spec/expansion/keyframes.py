@@ -14,7 +14,14 @@ _TARGETS = ("target", "target_velocity")
 # Keys of what a control is, by section; of a drive those of `drive`, of a joint with several axes below `axes`.
 _MAY_CONTROL: dict[str, frozenset[tuple[str, ...]]] = {
     "joints": frozenset((*(("drive", key) for key in _TARGETS), ("drive", "activation", "initial"))),
-    "forces": frozenset((("value",), ("force",), ("torque",), ("tension",), *(("drive", key) for key in _TARGETS))),
+    "forces": frozenset(
+        (
+            *((key,) for key in ("value", "force", "torque", "tension")),
+            *(("drive", key) for key in _TARGETS),
+            ("muscle", "control"),
+            ("muscle", "activation", "initial"),
+        )
+    ),
     "signals": frozenset((("constant",),)),
 }
 

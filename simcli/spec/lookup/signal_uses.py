@@ -94,6 +94,8 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
             yield from _of_coupling(spec, path, force)
         if isinstance(force, SpringForce):
             yield from _of_number(f"{path}.tension", force.tension, "N")
+            if force.muscle is not None:
+                yield from _of_number(f"{path}.muscle.control", force.muscle.control, "")
         if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
             for value, unit in zip(force.value, units, strict=False):

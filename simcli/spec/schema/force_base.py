@@ -20,6 +20,7 @@ from simcli.spec.values.quantities import (
     Text,
     count,
     doc,
+    fixed_list,
     one_of,
     one_or_list_json,
     quantity,
@@ -233,6 +234,16 @@ def one_or_list(*units: str, **bounds: float) -> Any:
     """A number, or one per dof; a tuple after reading."""
     schema = WithJsonSchema(one_or_list_json(*units, **bounds))
     return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(listed_forces), schema]
+
+
+def _thrice(value: object) -> object:
+    return fixed_list(3, "numbers")(value if isinstance(value, list | tuple) else [value] * 3)
+
+
+def one_or_three(unit: str) -> Any:
+    """One number for all axes, or one for each; three after reading."""
+    number = quantity(unit, ge=0)
+    return Annotated[tuple[number, number, number], BeforeValidator(_thrice), WithJsonSchema(one_or_list_json(unit, ge=0))]
 
 
 def refuse_no_line(key: str, of: Sequence[float], word: str, values: Sequence[float]) -> None:

@@ -4,7 +4,7 @@ The numbers of a force are read by the file of its name in model/forces/; what i
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -18,22 +18,24 @@ from simcli.spec.schema.force_base import (
     TermSpec,
     listed_forces,
     one_or_list,
+    one_or_three,
 )
-from simcli.spec.schema.joint import LimitSpec
+from simcli.spec.schema.joint import LimitSpec, RateSpec
 from simcli.spec.schema.pose import PoseSpec
-from simcli.spec.schema.signals import DriveSpec
+from simcli.spec.schema.signals import ActivationSpec, DriveSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
+    AtLeastZero,
     Point,
-    RateDown,
-    RateUp,
     Text,
     Truth,
     doc,
     drivable,
     drivable_vector,
     fixed_list,
+    list_json,
+    number_json,
     one_or_list_json,
     quantity,
     refuse,
@@ -42,6 +44,50 @@ from simcli.spec.values.quantities import (
 from simcli.spec.values.spec_model import ByType, SpecModel
 
 _BY_TABLE = {"stiffness": "stiffness_table", "damping": "damping_table"}
+
+
+def _pair(*units: str) -> Any:
+    """Two numbers."""
+    number, schema = quantity(*units), list_json(number_json(*units), 2, 2)
+    return Annotated[tuple[number, number], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(schema)]
+
+
+class MuscleSpec(SpecModel):
+    """A muscle of Hill's type along a rope, as in MuJoCo: tension = force * (activation * FL(L) * FV(V) + FP(L)).
+
+    L is the length in optimum lengths, such that `length_range` is `range`; V its rate over `max_velocity`.
+    """
+
+    control: drivable("", ge=0) = doc(0.0, "Excitation, from 0 to 1; a number or `$signal`", "", "$u")
+    force: quantity("N", ge=0) = doc(REQUIRED, "Largest active force at rest", "N", 300)
+    length_range: _pair("m") = doc(
+        REQUIRED, "Shortest and longest length of the rope, less what is paid out", "m", [0.2, 0.32]
+    )
+    range: _pair("") = doc((0.75, 1.05), "What these are in optimum lengths", "", [0.75, 1.05])
+    min_length: AtLeastZero = doc(0.5, "L from which on it pulls actively, below 1", "", 0.5)
+    max_length: AtLeastZero = doc(1.6, "L up to which it pulls actively, above 1", "", 1.6)
+    max_velocity: quantity("1/s", gt=0) = doc(1.5, "Optimum lengths in a second by which it shortens at most", "1/s", 1.5)
+    passive_force: AtLeastZero = doc(
+        1.3, "Passive force of the stretched muscle, in `force`: half of it at (1 + max_length) / 2", "", 1.3
+    )
+    lengthening_force: AtLeastZero = doc(1.2, "Largest active force while it lengthens, in `force`, 1 at least", "", 1.2)
+    activation: ActivationSpec | None = doc(
+        None, "Lag of `control`; default: none", "", "{rise: 10 ms, fall: 40 ms, law: muscle}"
+    )
+
+    @model_validator(mode="after")
+    def _has_curves(self) -> "MuscleSpec":
+        low, high = self.length_range
+        for key, holds, hint in (
+            ("length_range", low < high, "write [shortest, longest]"),
+            ("range", self.range[0] < self.range[1], "write [shortest, longest], as [0.75, 1.05]"),
+            ("min_length", self.min_length < 1.0, "it is below the optimum length, which is 1"),
+            ("max_length", self.max_length > 1.0, "it is above the optimum length, which is 1"),
+            ("lengthening_force", self.lengthening_force >= 1.0, "at rest it is 1"),
+        ):
+            if not holds:
+                raise refuse("SC643", f"`{key}` of a muscle makes no curve", hint, key)
+        return self
 
 
 class SpringForce(ForceBase):
@@ -82,6 +128,10 @@ class SpringForce(ForceBase):
         0.0, "Pull along it beside that of stiffness and damping, slack or not; a number or `$signal`", "N", "$pull"
     )
 
+    muscle: MuscleSpec | None = doc(
+        None, "A muscle along it beside all that", "", "{control: $u, force: 300, length_range: [0.2, 0.32]}"
+    )
+
     ENDS = ("a", "through", "b")
     TERMS = ("paid_out",)
     SOLVERS = SOLVER_TYPES
@@ -92,6 +142,8 @@ class SpringForce(ForceBase):
         ("rest_length",),
         ("slack",),
         ("tension",),
+        ("muscle", "control"),
+        ("muscle", "force"),
         ("a", "at"),
         ("a", "world"),
         ("b", "at"),
@@ -105,15 +157,17 @@ class SpringForce(ForceBase):
 
     @property
     def is_rope(self) -> bool:
-        """Whether it is more than a spring over points: it runs around something, is paid out, or is pulled."""
-        return bool(self.paid_out) or self.tension != 0.0 or any(stop.size for stop in self.through)
+        """Whether it is more than a spring over points: it runs around something, is paid out, is pulled, or a muscle."""
+        pulled = self.tension != 0.0 or self.muscle is not None
+        return bool(self.paid_out) or pulled or any(stop.size for stop in self.through)
 
     @model_validator(mode="after")
     def _has_law(self) -> "SpringForce":
         for key, table in _BY_TABLE.items():
             if getattr(self, table) is not None and key in self.model_fields_set:
                 raise refuse("SC207", f"`{table}` stands in place of `{key}`", "keep one of them", key)
-        if self.stiffness_table is None and self.damping_table is None and "stiffness" not in self.model_fields_set:
+        others = self.stiffness_table, self.damping_table, self.muscle
+        if "stiffness" not in self.model_fields_set and others == (None, None, None):
             raise refuse("SC202", "`stiffness` is missing", "write `stiffness`, or `stiffness_table` of points of its line")
         return self
 
@@ -167,16 +221,6 @@ class TorsionForce(ForceBase):
     EVENTS = (("stiffness",), ("damping",), ("rest_angle",))
 
 
-def _thrice(value: object) -> object:
-    return fixed_list(3, "numbers")(value if isinstance(value, list | tuple) else [value] * 3)
-
-
-def _three(unit: str) -> object:
-    """One number for all axes, or one for each; three after reading."""
-    number = quantity(unit, ge=0)
-    return Annotated[tuple[number, number, number], BeforeValidator(_thrice), WithJsonSchema(one_or_list_json(unit, ge=0))]
-
-
 class BushingForce(ForceBase):
     """A spring and damper of six axes between two frames: three along its axes, three about them.
 
@@ -190,10 +234,12 @@ class BushingForce(ForceBase):
     axes: PoseSpec = doc(
         PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "", "{rpy: [0, 0, 90 deg]}"
     )
-    stiffness: _three("N/m") = doc((0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5])
-    damping: _three("N*s/m") = doc((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
-    angular_stiffness: _three("N*m/rad") = doc((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
-    angular_damping: _three("N*m*s/rad") = doc((0.0, 0.0, 0.0), "Damping about the axes", "N*m*s/rad", 0.5)
+    stiffness: one_or_three("N/m") = doc(
+        (0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5]
+    )
+    damping: one_or_three("N*s/m") = doc((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
+    angular_stiffness: one_or_three("N*m/rad") = doc((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
+    angular_damping: one_or_three("N*m*s/rad") = doc((0.0, 0.0, 0.0), "Damping about the axes", "N*m*s/rad", 0.5)
     preload: vector("N") = doc((0.0, 0.0, 0.0), "Force on `b` at rest, along the axes", "N", [0, 0, 500])
     angular_preload: vector("N*m") = doc((0.0, 0.0, 0.0), "Torque on `b` at rest, about the axes", "N*m", [0, 0, 1])
 
@@ -205,19 +251,6 @@ class BushingForce(ForceBase):
     def _turns_alone(self) -> "BushingForce":
         if any(self.axes.xyz):
             raise refuse("SC207", "`axes` of a bushing have no place", "write the place as `at` of `a`", "axes.xyz")
-        return self
-
-
-class RateSpec(SpecModel):
-    """Bounds of a rate: a freewheel or a ratchet that turns one way has `min: 0`."""
-
-    min: RateDown | None = doc(None, "Least rate, at most 0", "rad/s or m/s", 0)
-    max: RateUp | None = doc(None, "Largest rate, at least 0", "rad/s or m/s", 5)
-
-    @model_validator(mode="after")
-    def _some(self) -> "RateSpec":
-        if self.min is None and self.max is None:
-            raise refuse("SC202", "neither `min` nor `max` of the rate is written", "write rate: {min: 0}, for one")
         return self
 
 

@@ -15,6 +15,8 @@ from simcli.spec.values.quantities import (
     Plain,
     Point,
     PositiveLength,
+    RateDown,
+    RateUp,
     Text,
     Truth,
     doc,
@@ -63,6 +65,19 @@ class LimitSpec(SpecModel):
         if len(value) != 2:
             raise refuse("SC205", f"a limit of {len(value)} numbers", "write [lower, upper]")
         return {"lower": value[0], "upper": value[1]}
+
+
+class RateSpec(SpecModel):
+    """Bounds of a rate: a freewheel or a ratchet that turns one way has `min: 0`."""
+
+    min: RateDown | None = doc(None, "Least rate, at most 0", "rad/s or m/s", 0)
+    max: RateUp | None = doc(None, "Largest rate, at least 0", "rad/s or m/s", 5)
+
+    @model_validator(mode="after")
+    def _some(self) -> "RateSpec":
+        if self.min is None and self.max is None:
+            raise refuse("SC202", "neither `min` nor `max` of the rate is written", "write rate: {min: 0}, for one")
+        return self
 
 
 def _limits(value: object) -> object:

@@ -10,6 +10,7 @@ from simcli.spec.schema.force_base import EffortCurve
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
+    AtLeastZero,
     PositiveTime,
     Text,
     Time,
@@ -174,6 +175,10 @@ class ActivationSpec(SpecModel):
     fall: PositiveTime | None = doc(None, "Time constant while it falls", "s", 0.04)
     initial: AnyNumber = doc(0.0, "Value at t = 0", "of the driven quantity", 0)
     method: Literal["exact", "euler"] = doc("exact", "Its step: exact for an input that is held, or Euler's", "", "euler")
+    law: Literal["first_order", "muscle"] = doc(
+        "first_order", "muscle: `rise` times 0.5 + 1.5 y, `fall` over that, and values from 0 to 1", "", "muscle"
+    )
+    smoothing: AtLeastZero = doc(0.0, "Of law muscle: width of target - y in which `fall` becomes `rise`", "", 0.2)
 
     @model_validator(mode="after")
     def _timed(self) -> "ActivationSpec":
@@ -186,6 +191,12 @@ class ActivationSpec(SpecModel):
             raise refuse("SC202", f"`{lacking}` is missing", f"write it beside `{apart[0]}`, or `time_constant` alone")
         if self.time_constant is None and not apart:
             raise refuse("SC202", "`time_constant` is missing", "write time_constant: 0.05, or rise and fall")
+        if self.law == "muscle" and not apart:
+            raise refuse(
+                "SC202", "`rise` is missing", "the law of a muscle has `rise` and `fall`: 10 ms and 40 ms, as in MuJoCo"
+            )
+        if self.smoothing and self.law != "muscle":
+            raise refuse("SC207", "`smoothing` goes with law: muscle", "", "smoothing")
         return self
 
 
@@ -260,12 +271,7 @@ _OF_ONE_DOF = ("target", "target_velocity", "stiffness", "damping", "effort_limi
 
 
 def _of_one_dof(key: str, value: Any) -> Any:
-    """What is written for one dof; refuses a list of numbers in it, and says how to write one for each dof.
-
-    Args:
-        key: `drive` or `motion`.
-        value: as written.
-    """
+    """What is written for one dof; refuses a list of numbers in it, and says how to write one for each dof."""
     written = value.items() if isinstance(value, dict) else ()
     many = [(name, one) for name, one in written if isinstance(one, list | tuple) and name in _OF_ONE_DOF]
     for name, numbers in many[:1]:
