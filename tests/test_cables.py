@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from support.forward import Runner, slope
+from support.forward import Runner, blocks_of, columns_of, slope
 from support.forward_dynamics import forward_dynamics
 from support.scenes import scene
 
@@ -642,9 +642,14 @@ def test_a_signal_pulls_a_rope_and_its_work_is_the_energy_of_the_load(device):
         assert np.abs(found - columns["frames/body_q"]).max() < 5e-3 * (0.1 if solver == "natural" else 1.0)
 
 
+def scenes_of_page():
+    """Those of the page on ropes, without their first lines."""
+    return re.findall(r"```yaml\nsimcli: 1\n(.*?)```", (PAGES / "ropes.md").read_text(), re.DOTALL)
+
+
 def test_the_scene_of_the_page_on_ropes_falls_slower_than_free(device):
-    (text,) = re.findall(r"```yaml\n(simcli: 1\n.*?)```", (PAGES / "ropes.md").read_text(), re.DOTALL)
-    columns = Runner(text.removeprefix("simcli: 1\n"), "rk4", device)(1e-3, 500, 1)
+    text = scenes_of_page()[0]
+    columns = Runner(text, "rk4", device)(1e-3, 500, 1)
     drop = -1 - columns["frames/body_q"][-1, 0, 1, 2]
     assert 0.1 < drop < G * 0.5**2 / 2
     assert columns["frames/joint_q"][-1, 0, 0] * 0.05 == pytest.approx(drop, abs=0.01)
@@ -740,3 +745,81 @@ def contracted(peer, h, integrator=mujoco.mjtIntegrator.mjINT_EULER):
     peer.opt.timestep, peer.opt.integrator = h, integrator
     mujoco.mj_step(peer, data, round(0.05 / h))
     return data.qpos.copy()
+
+
+def test_the_arm_of_the_page_rests_before_its_muscle_is_told_to_lift_it(device):
+    columns = Runner(scenes_of_page()[1], "implicit", device)(1e-3, 100, 10)
+    angle = columns["frames/joint_q"][:, 0, 0]
+    assert np.ptp(angle[:3]) < 0.3
+    assert angle[-1] - angle[2] > 0.6
+    assert columns["energy/input"][-1, 0] > 1.0  # [J], 9.81 N/kg 1.5 kg 0.12 m sin of the turn
+    assert abs(columns["energy/drift"][-1, 0]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "key"),
+    [
+        ("length_range: [0.4, 0.3]", "SC643", "length_range"),
+        ("length_range: [0.3, 0.4], range: [1, 1]", "SC643", "range"),
+        ("length_range: [0.3, 0.4], min_length: 1", "SC643", "min_length"),
+        ("length_range: [0.3, 0.4], max_length: 1", "SC643", "max_length"),
+        ("length_range: [0.3, 0.4], lengthening_force: 0.9", "SC643", "lengthening_force"),
+        ("length_range: [0.3, 0.4], activation: {time_constant: 1, law: muscle}", "SC202", "rise"),
+        ("length_range: [0.3, 0.4], activation: {time_constant: 1, smoothing: 1}", "SC207", "smoothing"),
+        ("length_range: 0.3", "SC203", "length_range"),
+    ],
+)
+def test_muscles_without_a_curve_are_refused(words, code, key):
+    text = PULLED.replace("stiffness: 0, tension: $pull", f"muscle: {{force: 10, {words}}}")
+    with pytest.raises(SceneError) as refused:
+        model_of(text)
+    (fault,) = refused.value.faults
+    assert fault.code == code
+    assert key in f"{fault.message} {fault.where.path}"
+
+
+def test_an_event_and_a_world_set_a_muscle_as_the_scene_does(device):
+    muscle = "muscle: {control: CONTROL, force: FORCE, length_range: [0.5, 2.5]}"
+    text = (
+        PULLED.replace("stiffness: 0, tension: $pull", muscle)
+        + "solver: {type: generalized, dt: 1e-3}\nrun: {duration: 0.1}\n"
+    )
+    plain, dull = (text.replace("CONTROL", one).replace("FORCE", "90") for one in ("0.4", "0.1"))
+    set_ = "forces.rope.muscle.control: 0.4"
+    weak = (
+        text.replace("CONTROL", "0.4").replace("FORCE", "50")
+        + "batch: {worlds: 2, vary: {forces.rope.muscle.force: {list: [50, 90]}}}\n"
+    )
+    others = (dull + f"events: [{{at: 0, set: {{{set_}}}}}]\n", dull + f"initial: {{controls: {{{set_}}}}}\n", weak)
+    found = [columns_of(blocks_of(scene(one), device))["frames/body_q"][-1, -1, 0] for one in (plain, *others, dull)]
+    for one in found[1:4]:
+        np.testing.assert_allclose(one, found[0], rtol=0, atol=1e-12)
+    assert found[0][2] - found[4][2] > 0.04
+
+
+def test_what_of_muscles_scenes_have_not_is_told(tmp_path):
+    """By name. Forces and ranges of lengths that MuJoCo finds are carried."""
+    actuators = """<general name="bent" tendon="up" gear="-1" lengthrange="-1 0"/>
+      <general name="odd" tendon="up" biasprm="0.7 1.05" lengthrange="0 1"/>
+      <general name="half" joint="elbow" gaintype="fixed" lengthrange="0 1"/>
+      <muscle name="bound" joint="elbow" forcerange="-3 0" ctrlrange="0 0.5" lengthrange="-1 1"/>
+      <muscle name="found" joint="stop" scale="50"/></actuator>"""
+    stop = """<body pos="1 0 0"><joint name="stop" type="slide" range="-0.2 0.5" damping="40"/>
+      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body></worldbody>"""
+    text = MUSCLES.replace("DYN", "muscle").replace("</actuator>", actuators).replace("</worldbody>", stop)
+    path = tmp_path / "arm.xml"
+    path.write_text(re.sub(r"<keyframe>.*</keyframe>", "", text))
+    converted = import_model(path)
+    fates = {one.name: (one.fate, one.why) for one in converted.report.entries if one.kind in ("general", "muscle")}
+    assert {name: why for name, (fate, why) in fates.items() if fate == "dropped"} == {
+        "bent": "is a muscle that its gear lets push",
+        "odd": "is a muscle whose gain and bias have different numbers",
+        "half": "has the gain of a muscle and another bias, or the other way round",
+    }
+    lost = "without the range of its control, [0, 0.5]; without the range of its force, [-3, 0]"
+    assert fates["bound"] == ("changed", f"is a rope with a muscle, which coordinates pay out; {lost}")
+    muscle = resolve(scene(re.sub("^simcli: 1$", "", converted.text, flags=re.MULTILINE))).forces["found"].muscle
+    assert muscle.force == pytest.approx(50 * 2.0)  # the acceleration by 1 N is 1/2 m/s^2
+    peer = mujoco.MjModel.from_xml_string(path.read_text())
+    assert muscle.length_range == pytest.approx(peer.actuator_lengthrange[-1], rel=1e-15)
+    assert muscle.length_range == pytest.approx([-0.2, 0.5], abs=0.02)

@@ -507,7 +507,12 @@ def test_pulleys_differ_between_worlds_and_after_events(device):
 
 @pytest.mark.parametrize("solver", ["type: affine", "type: natural, integrator: generalized_alpha"])
 @pytest.mark.parametrize(
-    "way", ["through: [{world: [0, 0, 2], sphere: {radius: 0.1}}]", "paid_out: [{joint: ja, factor: 0.1}]"]
+    "way",
+    [
+        "through: [{world: [0, 0, 2], sphere: {radius: 0.1}}]",
+        "paid_out: [{joint: ja, factor: 0.1}]",
+        "muscle: {force: 10, length_range: [1, 2]}",
+    ],
 )
 def test_solvers_without_ropes_around_things_refuse_them(solver, way):
     rope = f"  r: {{type: spring, a: {{world: [0, 0, 1]}}, b: {{body: b, at: [0, 0, 0]}}, stiffness: 9, {way}}}\n"

@@ -454,6 +454,21 @@ def test_every_key_of_a_shape_or_a_drive_is_written_or_told(tmp_path, suffix):
         wanted = {".urdf": set(), ".usda": {(key, "j")}, ".xml": {({"activation": "fall"}.get(key, key), "j")}}
         assert told.keys() - plain.keys() == wanted[suffix], key
     assert (plain["drive", "j"] == "dropped") == (suffix == ".urdf")  # as a whole
+    told = told_of(tmp_path, suffix, drive=", activation: {rise: 0.1, fall: 0.2, law: muscle}").keys() - plain.keys()
+    assert (("law", "j") in told) == (suffix == ".xml")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_muscle_is_told(tmp_path, suffix):
+    muscle = "forces: {m: {type: spring, a: {world: [0, 0, 1]}, b: {body: a, at: [0, 0, 0]}, MUSCLE}}"
+    path = tmp_path / "muscle.yaml"
+    text = KEYED.format(shape="", drive="", holding="") + muscle.replace(
+        "MUSCLE", "muscle: {force: 1, length_range: [1, 2]}"
+    )
+    path.write_text(text)
+    (lost,) = (one for one in exported(path, suffix).report.entries if one.kind == "force")
+    assert (lost.fate, lost.name) == ("dropped", "m")
+    assert suffix != ".xml" or "muscle" in lost.why
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -188,7 +188,7 @@ def test_every_element_is_told_once(tmp_path):
 
 def test_what_is_lost_is_told_by_name(tmp_path):
     report = imported(tmp_path).report
-    assert fates(report, "muscle") == {"flesh": ("dropped", "is a muscle")}
+    assert fates(report, "general")["flesh"] == ("dropped", "has the activation of a muscle, and another force")
     assert "its force is [" in fates(report, "motor")["jet"][1]
     assert fates(report, "option@density")[""][0] == "dropped"
     assert [name for name, (fate, _) in fates(report, "joint@solreflimit").items() if fate == "dropped"] == ["leg"]
@@ -474,7 +474,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     model_file(tmp_path)
     assert run_command(["import", "model.xml"], debug=False, as_json=False) == Exit.OK
     talk = capsys.readouterr().err
-    assert "dropped 1 muscle" in talk
+    assert "dropped 1 general" in talk
     assert "wrote model.yaml and 1 file in model_meshes/" in talk
     (mesh,) = Path("model_meshes").iterdir()
     mesh.write_text("mine")

@@ -259,7 +259,8 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
     assert fates(report, "hfield")["hills"][0] == "changed"
     why = "finds more than a distance; sensors of the type range have one ray, of a site"
     assert fates(report, "rangefinder")["deep"] == ("dropped", why)
-    for kind in ("muscle", "tendon@width", "texture"):
+    assert fates(report, "muscle") == {"": ("carried", "")}
+    for kind in ("tendon@width", "texture"):
         assert [fate for fate, _ in fates(report, kind).values()] == ["dropped"], kind
 
 

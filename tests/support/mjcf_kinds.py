@@ -62,7 +62,7 @@ MODEL = """<mujoco model="all kinds">
     <velocity name="spin" joint="pin" kv="2"/>
     <general name="law" joint="pin" gainprm="4" biastype="affine" biasprm="0.5 -6 -0.3"/>
     <position name="pull" tendon="sum" kp="9"/>
-    <muscle name="flesh" joint="toe" lengthrange="0.1 1"/>
+    <general name="flesh" joint="toe" dyntype="muscle" dynprm="0.01 0.04"/>
     <motor name="jet" site="sole" gear="0.2 -0.1 1 0.03 0.02 -0.05"/>
     <motor name="wind" site="eye" refsite="hook" gear="0 0.4 0 0 0 0.06"/>
   </actuator>

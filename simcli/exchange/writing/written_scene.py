@@ -216,6 +216,8 @@ class WrittenScene:
             self.lose("activation", name, f"{path}.activation", without_lag)
         elif drive.activation is not None and drive.activation.fall is not None:
             self.lose("fall", name, f"{path}.activation.fall", f"{of} has one time constant: that of rising")
+            if drive.activation.law != "first_order":
+                self.lose("law", name, f"{path}.activation.law", f"drives of {of} have a lag whose time constant stays")
 
     def lose_tables(self, name: str, path: str, spring) -> None:
         """Tell of tensions by tables, which tendons have not."""

@@ -61,7 +61,7 @@ FIELD_RULES: tuple[FieldRule, ...] = (
     FieldRule("forces.*.through.*.sphere", _EXACT, "a rope around a sphere", hint="write points"),
     FieldRule("forces.*.paid_out", _EXACT, "a rope that a coordinate pays out"),
     FieldRule("forces.*.tension", _EXACT, "a rope that is pulled"),
-    FieldRule("forces.*.muscle", _EXACT, "a muscle", hint="use generalized, maximal or natural"),
+    FieldRule("forces.*.muscle", _EXACT, "a rope with a muscle"),
     FieldRule("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     *(
         FieldRule(f"{owner}.shapes.*.surface_velocity", _EXACT, "a surface that moves along itself", (_STILL,), _AS_BODY)
