@@ -240,6 +240,27 @@ def test_a_lag_is_the_activation_of_mujoco(method, dyntype):
     assert np.abs(found - wanted).max() < ROUNDING
 
 
+@pytest.mark.parametrize("smoothing", [0, 0.4])
+@pytest.mark.parametrize("method", ["exact", "euler"])
+def test_a_lag_of_a_muscle_is_that_of_mujoco(method, smoothing):
+    """Also of what is told below 0 and above 1; exact of time constants that are held in a sample."""
+    lag = f"rise: 0.02, fall: 0.05, law: muscle, smoothing: {smoothing}, method: {method}, initial: 0.3"
+    text = (
+        f"{FOLLOWING}signals:\n  push: {{sine: {{amplitude: 0.8, frequency: 3, offset: 0.5}}}}\n"
+        f"  act: {{filter: {{input: $push, {lag}}}}}\n  u: {{expression: '{{signal.act}}'}}\n"
+    )
+    n, y, seen = 300, 0.3, []
+    found = motion(runner(text, "generalized", "semi_implicit")(H, 1, n))
+    for k in range(n):
+        seen.append(y)
+        told = 0.5 + 0.8 * np.sin(2 * np.pi * 3 * k * H)
+        rate = mujoco.mju_muscleDynamics(told, y, np.array([0.02, 0.05, smoothing]))
+        gap = np.clip(told, 0, 1) - y
+        y += H * rate if method == "euler" else -gap * np.expm1(-H * rate / gap) if gap else 0.0
+    assert np.abs(np.diff(found[:, 1]) - H * np.array(seen) / MASS).max() < ROUNDING
+    assert np.ptp(seen) > 0.5
+
+
 def test_worlds_and_restarts_have_the_same_bytes():
     """Delay lines, integrals and lags are state: a world alone, and a run that went on, end at the same bytes."""
     values = [0.1, -0.2, 0.35, 0.05, -0.4, 0.2, 0.3]

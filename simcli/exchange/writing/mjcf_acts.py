@@ -217,9 +217,7 @@ def write_forces(parts: MjcfParts) -> None:
 
 def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     if force.is_rope:
-        parts.scene.lose(
-            "force", name, path, "a rope around things, or that is paid out, pulled or a muscle, is not written"
-        )
+        parts.scene.lose("force", name, path, "is a rope around things, paid out, pulled, or a muscle")
         return
     springs = parts.scene.model.springs
     k = springs.name.index(name)
