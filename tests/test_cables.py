@@ -18,7 +18,7 @@ from simcli.errors import SceneError
 from simcli.exchange.importing import import_model
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build_worlds
-from simcli.model.forces.ropes import length_of_way, way_of_rope, wrap
+from simcli.model.forces.ropes import bend, length_of_way, way_of_rope, wrap
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
@@ -420,6 +420,23 @@ def test_ways_are_those_of_mujoco(kind, sided):
     assert wraps > 80
 
 
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+def test_ways_through_rings_are_those_of_mujoco(kind):
+    """MuJoCo finds the bend to 1e-6, and the length, which is least there, to the square of that."""
+    rng = np.random.default_rng(5)
+    peer = mujoco.MjModel.from_xml_string(WRAP.format(kind=kind, side="0.1 0.05 -0.1", sided='sidesite="s"'))
+    data, ends = mujoco.MjData(peer), 0.7 * rng.normal(size=(1000, 2, 3))
+    found = bend(ends[:, 0], ends[:, 1], np.array(0.3), np.array([0.0, 0, 1]) if kind == "cylinder" else None)
+    for k, places in enumerate(ends):
+        data.mocap_pos[:] = places
+        mujoco.mj_forward(peer, data)
+        assert found.length[k] == pytest.approx(data.ten_length[0], abs=1e-10)
+        if found.wraps[k]:
+            assert data.wrap_xpos.reshape(-1, 3)[1] == pytest.approx(found.first[k], abs=2e-5)
+    assert found.wraps.sum() > 200
+    assert (~found.wraps).sum() > 100
+
+
 PEER = """
 <mujoco><option gravity="0 0 -9.81"/><compiler autolimits="true"/>
 <default><geom contype="0" conaffinity="0" mass="0"/></default><worldbody><site name="p0" pos="0 0 0.6"/>
@@ -441,16 +458,21 @@ biastype="affine" biasprm="1.5 -30 -2"/></actuator><keyframe><key name="held" ct
 """
 
 
-def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path):
-    """The scene is imported of it, so that this holds for `import`, too."""
+RINGS = PEER.replace('pos="0.1 0.4 0.7"', 'pos="0.1 0.12 0.1"').replace('pos="0.4 0 0.9"', 'pos="0.4 0.3 0.4"')
+
+
+@pytest.mark.parametrize(("text", "rounding"), [(PEER, 1e-10), (RINGS, 1e-5)], ids=["around", "through"])
+def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path, text, rounding):
+    """The scene is imported of it, so that this holds for `import`, too. MuJoCo finds bends within rings to 1e-6 rad."""
     path = tmp_path / "ropes.xml"
-    path.write_text(PEER)
+    path.write_text(text)
     converted = import_model(path)
     model = model_of(re.sub("^simcli: 1$", "", converted.text, flags=re.MULTILINE))[0]
     assert model.ropes.name == ("t", "motor", "servo")
     assert model.ropes.stop_kind.tolist() == [0, 1, 0, 2, 0, 2, 0] * 3
     assert "forces.motor.tension: -3" in converted.text  # of the control 1.5 of the keyframe
-    peer = mujoco.MjModel.from_xml_string(PEER)
+    assert model.ropes.stop_inside.tolist() == [text is RINGS and m in (1, 3) for m in range(7)] * 3
+    peer = mujoco.MjModel.from_xml_string(text)
     data, algorithms = mujoco.MjData(peer), Algorithms(model, device)
     rng, wraps = np.random.default_rng(17), np.zeros(3, int)
     for _ in range(40):
@@ -461,12 +483,12 @@ def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path):
         mujoco.mj_forward(peer, data)
         q, qd = np.concatenate((angles, place, turn)), np.concatenate((rates, speed, spin))
         way = way_of_rope(model.ropes, 0, *body_poses(model, q[None]))
-        assert length_of_way(way)[0] == pytest.approx(data.ten_length[0], abs=EXACT)
+        assert length_of_way(way)[0] == pytest.approx(data.ten_length[0], abs=EXACT if text is PEER else 1e-10)
         wraps += [bool(way[m][1].wraps[0]) for m in (1, 3, 5)]
         given = algorithms.external_forces(q[None], qd[None], 0.0)
         found = forward_dynamics(algorithms, q[None], qd[None], np.zeros((1, 8)), given)[0]
         expected = np.concatenate((data.qacc[:5], rot.quat_to_matrix(turn) @ data.qacc[5:]))
-        np.testing.assert_allclose(found, expected, atol=1e-10 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(found, expected, atol=rounding * max(1.0, np.abs(expected).max()))
     algorithms.destroy()
     assert wraps.min() > 0
 
@@ -581,9 +603,19 @@ forces:
 """  # noqa: E501
 
 
-@pytest.mark.parametrize("size", ["cylinder: {radius: 0.3, axis: [0.1, 1, 0.2]}, friction: 0.5", "sphere: {radius: 0.3}"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        "cylinder: {radius: 0.3, axis: [0.1, 1, 0.2]}, friction: 0.5",
+        "sphere: {radius: 0.3}",
+        "cylinder: {radius: 0.05, axis: [0.1, 1, 0.2]}, inside: true",
+        "sphere: {radius: 0.05}, inside: true",
+    ],
+)
 def test_action_equals_reaction_where_a_rope_runs_around_a_free_body(device, size):
-    runner = Runner(FLOATING.replace("SIZE", size), "rk4", device)
+    """Or through it: a ring."""
+    text = FLOATING.replace(", side: {body: g, at: [0, 0, 1]}", "") if "inside" in size else FLOATING
+    runner = Runner(text.replace("SIZE", size), "rk4", device)
     columns = runner(2.5e-4, 400, 5)
     total = momenta(runner.model, columns)
     assert np.abs(total - total[0]).max() < LEDGER

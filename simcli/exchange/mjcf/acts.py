@@ -249,15 +249,17 @@ class Tendons:
         site = int(model.wrap_prm[n])
         if site < 0:
             return words
-        if self._is_inside(site, body, frame, size):
-            raise LostPartError("runs inside of a geom; ropes of scenes run around the outside")
-        return words | {"side": self.shapes.ends[site]}
+        inside = self._is_inside(site, body, frame, size)
+        return words | ({"inside": True} if inside else {"side": self.shapes.ends[site]})
 
     def _is_inside(self, site: int, body: str, frame: SourceFrame, size: dict) -> bool:
         """Whether a side lies inside of what a tendon wraps around, where both are on one body."""
         owner, place = self.shapes.sites[site]
         way = frame.matrix.T @ np.subtract(place.xyz, frame.xyz)
-        return owner == body and float(np.linalg.norm(way[:2] if "axis" in size else way)) < size["radius"]
+        inside = owner == body and float(np.linalg.norm(way)) < size["radius"]
+        if owner == body and not inside and "axis" in size and float(np.linalg.norm(way[:2])) <= size["radius"]:
+            raise LostPartError("runs around a cylinder on the side of a site within its radius, beyond its middle")
+        return inside
 
     def _fixed(self, t: int, joints: list[int], factors: list[float]) -> None:
         model, places = self.model, [self.bodies.places[j] for j in joints]

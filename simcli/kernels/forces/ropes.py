@@ -230,8 +230,8 @@ class RopeColumns:
         wraps: of a part that ends at a cylinder or a sphere its number and one, -1 of the part after it, else 0; of what
             pays out its number.
         turns: whether it pays out by a turn.
-        kind, radius, axis, side, side_link, is_sided, friction, slip_speed: of cylinders and spheres; the side is a point of
-            its link.
+        kind, radius, axis, side, side_link, is_sided, is_inside, friction, slip_speed: of cylinders and spheres; the side
+            is a point of its link.  bends: whether ropes run through some of them.
         joint_axis, across_a, across_b, factor, coordinate, angle: of what pays out; the coordinate is an index into joint_q,
             or -1 where the poses tell it.
         along: direction of the force on B for a unit tension.  from_, to: [m], where it acts, world.
@@ -318,6 +318,7 @@ class RopeColumns:
         beside = ropes.stop_side_body[chosen]
         self.side_link = records.ints(links_of(model.links, beside))
         self.side = records.column(link_points(model.links, beside, ropes.stop_side[:, chosen]), Vec3)
+        self.is_inside, self.bends = records.ints(ropes.stop_inside[chosen]), bool(ropes.stop_inside.any())
         self.is_sided = records.column(ropes.stop_sided[None, chosen].astype(float))
         self.friction = records.column(ropes.stop_friction[:, chosen])
         self.slip_speed = records.column(ropes.stop_slip_speed[:, chosen])

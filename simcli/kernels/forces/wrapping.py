@@ -9,9 +9,10 @@ from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.articulation.points import world_point, world_turn
 from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.elementary import atan2, select, select_parts
+from simcli.kernels.language.elementary import atan2, select, select_parts, sincos
 from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.forms import length_along
+from simcli.model.forces.ropes import BENDS
 from simcli.model.tables.force_tables import StopKind
 
 _SPHERE = int(StopKind.SPHERE)
@@ -59,6 +60,55 @@ def way_around(p: Vec3, q: Vec3, radius, axis: Vec3, side: Vec3, is_sided):
     slant = local(ti.sqrt(plane * plane + rise * rise) / plane)
     ends = select_parts(touches, first, middle), select_parts(touches, last, middle)
     return (*ends, local(arc / slant), local(radius * arc * slant), touches)
+
+
+@ti.func
+def bend_through(p: ti.template(), q: ti.template(), radius: ti.template(), axis: ti.template()):
+    """The point at which the way from p to q bends within a ring, about its centre; and the mask of where it does.
+
+    Arguments as of `way_around`.
+    """
+    height = p.dot(axis)
+    rise = q.dot(axis) - height
+    flat_p = p - axis * height
+    flat_q = q - axis * q.dot(axis)
+    size_a = ti.sqrt(flat_p.dot(flat_p))
+    size_b = ti.sqrt(flat_q.dot(flat_q))
+    outside = (size_a > radius) & (size_b > radius)
+    a = select(outside, size_a, radius * 2.0)
+    b = select(outside, size_b, radius * 2.0)
+    x = flat_p * (1.0 / a)
+    y = axis.cross(x)
+    turn = atan2(flat_q.dot(y), flat_q.dot(x))
+    most = atan2(ti.sqrt(a * a - radius * radius), radius) + atan2(ti.sqrt(b * b - radius * radius), radius)
+    touches = outside & (ti.abs(turn) < most)
+    theta = select(touches, ti.abs(turn), most)
+    z = theta * 0.0 + 0.5 * pi
+    for _ in range(BENDS):
+        at_p, slope_p = bend_angle(z, radius / a)
+        at_q, slope_q = bend_angle(z, radius / b)
+        z = z - (at_p + at_q - theta) / (slope_p + slope_q)
+    at, _slope = bend_angle(z, radius / a)
+    reach_p = ti.sqrt((a - radius) ** 2 + a * radius * chord_squared(at))
+    reach_q = ti.sqrt((b - radius) ** 2 + b * radius * chord_squared(theta - at))
+    sine, cosine = sincos(at)
+    sine = select(turn < 0.0, -sine, sine)
+    place = x * (cosine * radius) + y * (sine * radius) + axis * (height + rise * reach_p / (reach_p + reach_q))
+    return select_parts(touches, place, (p + q) * 0.5), touches
+
+
+def bend_angle(z, part):
+    """Angle about the centre from a place to a bend of half the angle z, and its slope; part: radius over distance."""
+    sine, cosine = sincos(z)
+    far = local(part * sine)
+    rest = local(ti.sqrt(1.0 - far * far))
+    return local(z - atan2(far, rest)), local(1.0 - part * cosine / rest)
+
+
+def chord_squared(angle):
+    """Square of the chord of an angle on a circle of radius 1."""
+    half = sincos(local(angle * 0.5))[0]
+    return local(half * half * 4.0)
 
 
 def crosses_back(p: Vec3, q: Vec3, side: Vec3, n: Vec3):
@@ -119,6 +169,10 @@ def lay_around(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, 
         axis = sphere_normal(p, q, side)
     is_sided = zero + u.is_sided.load(w, i) > 0.0
     start, end, angle, arc, touches = way_around(p, q, zero + u.radius.load(w, i), axis, side, is_sided)
+    if ti.static(u.bends):
+        if u.is_inside.at(i) != 0:
+            place, bent = bend_through(p, q, zero + u.radius.load(w, i), axis)
+            start, end, angle, arc, touches = place, place * 1.0, zero * 1.0, zero * 1.0, bent
     _whole, beside = length_and_way(b - a)
     size_a, along_a = length_and_way(start - p)
     size_b, along_b = length_and_way(q - end)

@@ -13,12 +13,16 @@ plane of a sphere is that of p, q and its centre.
 The length is stationary, so that its derivatives are those of its straight parts with the points of contact held; where
 the arc vanishes both are continuous. A point inside the circle makes the way straight.
 
-Source: derived; the side as a point is the sidesite of MuJoCo, whose choice of the way this is. No deviation.
+Through a ring, phi of the shorter way is below 0: the rope bends where both parts meet the circle at one angle,
 
+    2 z - asin(r sin z / a) - asin(r sin z / b) = theta,   z - asin(r sin z / a)    from p to there
+
+whose left side grows from 0 to alpha + beta at z = pi / 2, and is convex: Newton's method from there never turns round.
+
+Source: derived; the side as a point is the sidesite of MuJoCo, whose choice of the way this is. No deviation.
 kernels/forces/ropes.py states the law.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,7 +32,6 @@ from simcli import rotations as rot
 from simcli.model.forces.ends import indices_of_bodies, place_of_end, read_keys
 from simcli.model.forces.lines import read_laws
 from simcli.model.joints.links import stack_worlds
-from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.force_tables import Ropes, StopKind
 from simcli.model.tables.model import WORLD, Array, Model
 from simcli.model.tables.worlds import Worlds, constant_part
@@ -80,10 +83,7 @@ def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | No
     """
     n = _normal(p, q, side) if axis is None else axis
     height, rise = rot.dot(p, n), rot.dot(q - p, n)
-    flat_p, flat_q = (x - rot.dot(x, n)[..., None] * n for x in (p, q))
-    a, b = np.sqrt(rot.dot(flat_p, flat_p)), np.sqrt(rot.dot(flat_q, flat_q))
-    outside = (a > radius) & (b > radius)
-    a, b = np.where(outside, a, 2.0 * radius), np.where(outside, b, 2.0 * radius)
+    flat_p, flat_q, a, b, outside = _in_plane(p, q, radius, n)
     x = flat_p / a[..., None]
     y = rot.cross(n, x)
     reach_p, reach_q = np.sqrt(a * a - radius**2), np.sqrt(b * b - radius**2)
@@ -112,6 +112,46 @@ def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | No
         sign[..., None] * n,
         np.where(wraps, sign * rise * radius * arc / plane, 0.0),
     )
+
+
+BENDS = 20  # iterations from the tangent to a bend, of places 1e-6 radii outside the circle and any angle: 16, measured
+
+
+def bend(p: Array, q: Array, radius: Array, axis: Array | None) -> Wrap:
+    """The way from p to q through a ring; arguments as of `wrap`."""
+    n = _normal(p, q, None) if axis is None else axis
+    height, rise = rot.dot(p, n), rot.dot(q - p, n)
+    flat_p, flat_q, a, b, outside = _in_plane(p, q, radius, n)
+    x = flat_p / a[..., None]
+    y = rot.cross(n, x)
+    turn = np.arctan2(rot.dot(flat_q, y), rot.dot(flat_q, x))
+    most = np.arccos(radius / a) + np.arccos(radius / b)
+    touches = outside & (np.abs(turn) < most)
+    theta, z = np.where(touches, np.abs(turn), most), np.full(turn.shape, 0.5 * np.pi)
+    for _ in range(BENDS):
+        sine, cosine = np.sin(z), np.cos(z)
+        taken, slope = 2.0 * z - theta, np.full(z.shape, 2.0)
+        for part in (radius / a, radius / b):
+            rest = np.sqrt(1.0 - (part * sine) ** 2)
+            taken, slope = taken - np.arctan2(part * sine, rest), slope - part * cosine / rest
+        z = z - taken / slope
+    at = z - np.arcsin(radius / a * np.sin(z))
+    ways = (a, at), (b, theta - at)
+    reach_p, reach_q = (np.sqrt((far - radius) ** 2 + far * radius * 4.0 * np.sin(0.5 * u) ** 2) for far, u in ways)
+    plane = reach_p + reach_q
+    place = np.cos(at)[..., None] * x + (np.sign(turn) * np.sin(at))[..., None] * y
+    place = np.asarray(radius)[..., None] * place + (height + rise * reach_p / plane)[..., None] * n
+    place = np.where(touches[..., None], place, 0.5 * (p + q))
+    length = np.where(touches, np.hypot(plane, rise), np.sqrt(rot.dot(q - p, q - p)))
+    return Wrap(touches, place, place, np.zeros(turn.shape), length, n, np.zeros(turn.shape))
+
+
+def _in_plane(p: Array, q: Array, radius: Array, n: Array) -> tuple[Array, ...]:
+    """Two places in a plane, their distances, and whether both are outside the circle; else these are twice the radius."""
+    flat_p, flat_q = (x - rot.dot(x, n)[..., None] * n for x in (p, q))
+    a, b = np.sqrt(rot.dot(flat_p, flat_p)), np.sqrt(rot.dot(flat_q, flat_q))
+    outside = (a > radius) & (b > radius)
+    return flat_p, flat_q, np.where(outside, a, 2.0 * radius), np.where(outside, b, 2.0 * radius), outside
 
 
 def _normal(p: Array, q: Array, side: Array | None) -> Array:
@@ -218,6 +258,7 @@ def _read_stops(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Arr
         "stop_body": np.array([index[body] for body, *_ in structure], np.int32),
         "stop_kind": np.array([kind for _, kind, *_ in structure], np.int32),
         "stop_sided": np.array([sided for *_, sided, _ in structure], bool),
+        "stop_inside": np.array([getattr(stop, "inside", False) for stop in stops], bool),
         "stop_point": column(place_of_end, (3,)),
         "stop_radius": column(lambda _s, stop: stop.size.radius if stop_kind_of(stop) else 0.0, ()),
         "stop_axis": rot.unit(axis),
@@ -287,8 +328,9 @@ def way_of_rope(ropes: Ropes, k: int, R: Array, x: Array) -> list[tuple[int, Arr
         side = _in_world(ropes.stop_side_body[m], ropes.stop_side[:, m], R, x) - place[m] if ropes.stop_sided[m] else None
         on_body = ropes.stop_axis[:, m]
         axis = on_body if ropes.stop_body[m] == WORLD else rot.turn(R[ropes.stop_body[m]], on_body)
-        cylinder = ropes.stop_kind[m] == StopKind.CYLINDER
-        way.append((m, wrap(before, after, ropes.stop_radius[:, m], axis if cylinder else None, side), place[m]))
+        about = ropes.stop_radius[:, m], axis if ropes.stop_kind[m] == StopKind.CYLINDER else None
+        around = bend(before, after, *about) if ropes.stop_inside[m] else wrap(before, after, *about, side)
+        way.append((m, around, place[m]))
     return way
 
 
@@ -306,27 +348,3 @@ def length_of_way(way: list[tuple[int, Array | Wrap, Array]]) -> Array:
         elif not isinstance(one, Wrap):
             total = total + np.sqrt(rot.dot(b - a, b - a))
     return total
-
-
-def ropes_at_rest(model: Model) -> Model:
-    """The model whose ropes rest, where the scene says nothing, at the length that they have in its initial state."""
-    ropes = model.ropes
-    missing = np.isnan(ropes.rest_length)
-    if not missing.any():
-        return model
-    R, x = body_poses(model, model.joint_q)
-    found = []
-    for k in range(len(ropes.name)):
-        paid = [
-            ropes.paid_factor[:, n] * _coordinate(model, int(ropes.paid_dof[n]))
-            for n in np.flatnonzero(ropes.paid_rope == k)
-        ]
-        found.append(length_of_way(way_of_rope(ropes, k, R, x)) - sum(paid, np.zeros(1)))
-    rest = np.where(missing, stack_worlds(found, ()), ropes.rest_length)
-    return replace(model, ropes=replace(ropes, rest_length=rest))
-
-
-def _coordinate(model: Model, d: int) -> Array:
-    """[m, rad], (W|1,), of dof d in the initial state."""
-    j = model.dofs.joint[d]
-    return model.joint_q[:, model.joints.q_start[j] + d - model.joints.qd_start[j]]

@@ -8,8 +8,9 @@ from simcli import rotations as rot
 from simcli.model.forces.bushing import bushings_at_rest
 from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends, read_keys
 from simcli.model.forces.lines import bent_lines, read_laws, value_on_lines
-from simcli.model.forces.ropes import ropes_at_rest, ropes_of
+from simcli.model.forces.ropes import length_of_way, ropes_of, way_of_rope
 from simcli.model.joints.links import stack_worlds
+from simcli.model.joints.tree_kinematics import body_poses
 from simcli.model.tables.force_tables import Springs
 from simcli.model.tables.model import Array, Model
 from simcli.model.tables.worlds import Worlds
@@ -146,3 +147,27 @@ def springs_at_rest(model: Model) -> Model:
 def at_rest(model: Model) -> Model:
     """The model whose springs, ropes and bushings rest, where the scene says nothing, as they are in its initial state."""
     return bushings_at_rest(ropes_at_rest(springs_at_rest(model)))
+
+
+def ropes_at_rest(model: Model) -> Model:
+    """The model whose ropes rest, where the scene says nothing, at the length that they have in its initial state."""
+    ropes = model.ropes
+    missing = np.isnan(ropes.rest_length)
+    if not missing.any():
+        return model
+    R, x = body_poses(model, model.joint_q)
+    found = []
+    for k in range(len(ropes.name)):
+        paid = [
+            ropes.paid_factor[:, n] * _coordinate(model, int(ropes.paid_dof[n]))
+            for n in np.flatnonzero(ropes.paid_rope == k)
+        ]
+        found.append(length_of_way(way_of_rope(ropes, k, R, x)) - sum(paid, np.zeros(1)))
+    rest = np.where(missing, stack_worlds(found, ()), ropes.rest_length)
+    return replace(model, ropes=replace(ropes, rest_length=rest))
+
+
+def _coordinate(model: Model, d: int) -> Array:
+    """[m, rad], (W|1,), of dof d in the initial state."""
+    j = model.dofs.joint[d]
+    return model.joint_q[:, model.joints.q_start[j] + d - model.joints.qd_start[j]]

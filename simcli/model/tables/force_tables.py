@@ -55,6 +55,7 @@ class Ropes(Table, axis="O", entry="rope"):
         stop_axis: unit, in the bodies, of cylinders.
         stop_side: a point on the side on which the rope passes, in the bodies stop_side_body, WORLD allowed.
         stop_sided: whether there is one.
+        stop_inside: whether the rope runs through it, as through a ring.
         stop_friction, stop_slip_speed: of the rope on it.
         paid_rope: rope of each coordinate that pays out; paid_dof: index into joint_qd.
         paid_factor: of the coordinate.
@@ -81,6 +82,7 @@ class Ropes(Table, axis="O", entry="rope"):
     stop_side: Array = per("W|1 H xyz", "m")
     stop_side_body: Array = per("H", refers="B")
     stop_sided: Array = per("H", kind=bool)
+    stop_inside: Array = per("H", kind=bool, is_later=True)
     stop_friction: Array = per("W|1 H")
     stop_slip_speed: Array = per("W|1 H", "m/s")
     paid_rope: Array = per("OD")

@@ -322,8 +322,8 @@ def _rope_size(check: Checker, path: str, stop: RopeStopSpec) -> None:
         way = way - unit * (way @ unit)
     if float(np.linalg.norm(way)) <= stop.size.radius:
         kind = "cylinder" if stop.cylinder else "sphere"
-        message = f"the side of a {kind} lies inside of it: this version runs ropes around the outside only"
-        check.fault("SC341", message, f"{path}.side", "move it outside, to where the rope shall pass")
+        message = f"the side of a {kind} lies inside of it, where no rope passes that runs around it"
+        check.fault("SC341", message, f"{path}.side", "move it outside, or write inside: true: a ring")
 
 
 def _place_of(check: Checker, end: EndSpec, body: str | None) -> tuple[float, ...] | None:

@@ -18,6 +18,7 @@ from simcli.spec.values.quantities import (
     Speed,
     Tension,
     Text,
+    Truth,
     count,
     doc,
     fixed_list,
@@ -148,7 +149,7 @@ class SideSpec(EndSpec):
         return self
 
 
-_OF_SIZES = ("side", "friction", "slip_speed")
+_OF_SIZES = ("side", "inside", "friction", "slip_speed")
 
 
 class RopeStopSpec(EndSpec):
@@ -165,6 +166,7 @@ class RopeStopSpec(EndSpec):
         "",
         "{world: [0, 0, 2.2]}",
     )
+    inside: Truth = doc(False, "True: it runs through it, as through a ring, without friction", "", True)
     friction: quantity("", ge=0) = doc(0.0, "Coefficient of dry friction of the rope on it (Euler, Eytelwein)", "", 0.3)
     slip_speed: quantity("m/s", gt=0) = doc(
         0.01,
@@ -184,6 +186,9 @@ class RopeStopSpec(EndSpec):
         for key in _OF_SIZES if self.size is None else ():
             if key in self.model_fields_set:
                 raise refuse("SC207", f"a point has no `{key}`", "give it a `cylinder` or a `sphere`", key)
+        for key in ("side", "friction", "slip_speed") if self.inside else ():
+            if key in self.model_fields_set:
+                raise refuse("SC207", f"a rope that runs through a ring has no `{key}`", "remove it, or `inside`", key)
         return self
 
 

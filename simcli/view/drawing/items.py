@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model.forces.ropes import wrap
+from simcli.model.forces.ropes import bend, wrap
 from simcli.model.tables.model import Array
 from simcli.rotations import quat_rotate
 from simcli.spec.schema.shape import COLOURS, rgb
@@ -118,7 +118,7 @@ class Around:
         points: [m], (3,) each, in those bodies.
         radius: [m].
         axis: of a cylinder, in its body; None of a sphere.
-        is_sided: whether there is a side.
+        is_sided: whether there is a side.  is_inside: whether the rope runs through a ring.
         piece: -1 to the arc, CHORDS from it, between them a chord of it.
     """
 
@@ -127,6 +127,7 @@ class Around:
     radius: float
     axis: tuple[float, ...] | None
     is_sided: bool
+    is_inside: bool
     piece: int
 
     def ends(self, carry: Callable[[int, Array], Array]) -> list[Array]:
@@ -134,7 +135,8 @@ class Around:
         p, centre, q, side = (carry(*one) for one in zip(self.bodies, map(np.array, self.points), strict=True))
         about = self.bodies[1], np.array(self.points[1])
         axis = None if self.axis is None else carry(about[0], about[1] + np.array(self.axis)) - centre
-        found = wrap(p - centre, q - centre, np.array(self.radius), axis, side - centre if self.is_sided else None)
+        given = p - centre, q - centre, np.array(self.radius), axis
+        found = bend(*given) if self.is_inside else wrap(*given, side - centre if self.is_sided else None)
         if self.piece < 0:
             return [p, centre + found.first]
         if self.piece == CHORDS:

@@ -169,6 +169,7 @@ def _around(tables: DrawingTables, m: int) -> Iterator[items.Around]:
             float(tables["rope_stop_radius"][m]),
             tuple(tables["rope_stop_axis"][m].tolist()) if cylinder else None,
             bool(tables["rope_stop_sided"][m]),
+            bool(tables["rope_stop_inside"][m]),
             piece,
         )
 
