@@ -1,7 +1,9 @@
 """Laws of cables: force is minus the gradient of the energy, action equals reaction, statics of a hanging and of a
 clamped cable, and the energy ledger. Ropes around things: MuJoCo's tendons, a winch, a capstan, all solvers."""
 
+import json
 import re
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +16,12 @@ from support.scenes import scene
 
 import simcli
 from simcli import rotations as rot
-from simcli.errors import SceneError
+from simcli.cli.process import run_command
+from simcli.errors import Exit, SceneError
 from simcli.exchange.importing import import_model
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build_worlds
-from simcli.model.forces.ropes import bend, length_of_way, way_of_rope, wrap
+from simcli.model.forces.ropes import length_of_way, way_of_rope, way_through, wrap
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
@@ -426,7 +429,7 @@ def test_ways_through_rings_are_those_of_mujoco(kind):
     rng = np.random.default_rng(5)
     peer = mujoco.MjModel.from_xml_string(WRAP.format(kind=kind, side="0.1 0.05 -0.1", sided='sidesite="s"'))
     data, ends = mujoco.MjData(peer), 0.7 * rng.normal(size=(1000, 2, 3))
-    found = bend(ends[:, 0], ends[:, 1], np.array(0.3), np.array([0.0, 0, 1]) if kind == "cylinder" else None)
+    found = way_through(ends[:, 0], ends[:, 1], np.array(0.3), np.array([0.0, 0, 1]) if kind == "cylinder" else None)
     for k, places in enumerate(ends):
         data.mocap_pos[:] = places
         mujoco.mj_forward(peer, data)
@@ -855,3 +858,31 @@ def test_what_of_muscles_scenes_have_not_is_told(tmp_path):
     peer = mujoco.MjModel.from_xml_string(path.read_text())
     assert muscle.length_range == pytest.approx(peer.actuator_lengthrange[-1], rel=1e-15)
     assert muscle.length_range == pytest.approx([-0.2, 0.5], abs=0.02)
+
+
+def test_an_arm_rests_where_its_muscles_and_the_ring_hold_it(tmp_path, device, capfd):
+    """Statics finds the balance: steps from there stay, and its words say how long ropes rest."""
+    path = tmp_path / "arm.yaml"
+    text = """
+      world: {gravity: [0, 0, -9.81]}
+      bodies: {arm: {mass: 1, com: [0.15, 0, 0], inertia: {diag: [0.001, 0.01, 0.01]}}}
+      joints: {elbow: {type: revolute, parent: world, child: arm, axis: [0, 1, 0], at: [0, 0, 0]START}}
+      forces:
+        up: {type: spring, a: {world: [-0.3, 0, 0.04]}, b: {body: arm, at: [0.1, 0, 0.01]}, stiffness: 100, damping: 1,
+             through: [{world: [0, 0.02, -0.05], cylinder: {radius: 0.03, axis: [0, 1, 0]}, inside: true}]}
+        down: {type: spring, a: {world: [-0.2, 0, 0.3]}, b: {body: arm, at: [0.1, 0, 0]}, muscle: {control: 0.3, force: 90,
+               length_range: [0.3, 0.5]}}
+      solver: {type: generalized, dt: 1 ms}
+"""
+    path.write_text("simcli: 1\n" + textwrap.dedent(text.replace("START", "")))
+    assert run_command(["equilibrium", str(path), "--json"], debug=True, as_json=True) == Exit.OK
+    sets = json.loads(capfd.readouterr().out)["sets"]
+    assert [one.partition("=")[0] for one in sets] == [
+        "forces.up.rest_length", "forces.down.rest_length", "initial.joint_q.elbow"
+    ]  # fmt: skip
+    angle = float(re.search(r"elbow=([-+.e0-9]+)", sets[-1]).group(1))
+    assert abs(angle) > 0.05
+    length = re.search(r"=([.e0-9-]+)", sets[0]).group(1)
+    text = text.replace("START", f", q: {angle!r}").replace("stiffness: 100", f"stiffness: 100, rest_length: {length}")
+    columns = Runner(textwrap.dedent(text), "semi_implicit", device)(1e-3, 100, 1)
+    assert columns["frames/joint_q"][-1, 0, 0] == pytest.approx(angle, abs=1e-6)

@@ -221,7 +221,8 @@ def set_words(study: "Study") -> list[str]:
 
 def _rest_lengths(study: "Study") -> list[str]:
     """`KEY=VALUE` of the rest lengths that a scene leaves to its start, which another start would change."""
-    lengths = dict(zip(study.model.springs.name, study.model.springs.rest_length[0].tolist(), strict=True))
+    tables = study.model.springs, study.model.ropes
+    lengths = {name: one for table in tables for name, one in zip(table.name, table.rest_length[0].tolist(), strict=True)}
     return [f"forces.{name}.rest_length={lengths[name]!r} m" for name in study.rest_at_start]
 
 

@@ -117,7 +117,7 @@ def wrap(p: Array, q: Array, radius: Array, axis: Array | None, side: Array | No
 BENDS = 20  # iterations from the tangent to a bend, of places 1e-6 radii outside the circle and any angle: 16, measured
 
 
-def bend(p: Array, q: Array, radius: Array, axis: Array | None) -> Wrap:
+def way_through(p: Array, q: Array, radius: Array, axis: Array | None) -> Wrap:
     """The way from p to q through a ring; arguments as of `wrap`."""
     n = _normal(p, q, None) if axis is None else axis
     height, rise = rot.dot(p, n), rot.dot(q - p, n)
@@ -329,7 +329,7 @@ def way_of_rope(ropes: Ropes, k: int, R: Array, x: Array) -> list[tuple[int, Arr
         on_body = ropes.stop_axis[:, m]
         axis = on_body if ropes.stop_body[m] == WORLD else rot.turn(R[ropes.stop_body[m]], on_body)
         about = ropes.stop_radius[:, m], axis if ropes.stop_kind[m] == StopKind.CYLINDER else None
-        around = bend(before, after, *about) if ropes.stop_inside[m] else wrap(before, after, *about, side)
+        around = way_through(before, after, *about) if ropes.stop_inside[m] else wrap(before, after, *about, side)
         way.append((m, around, place[m]))
     return way
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model.forces.ropes import bend, wrap
+from simcli.model.forces.ropes import way_through, wrap
 from simcli.model.tables.model import Array
 from simcli.rotations import quat_rotate
 from simcli.spec.schema.shape import COLOURS, rgb
@@ -136,7 +136,7 @@ class Around:
         about = self.bodies[1], np.array(self.points[1])
         axis = None if self.axis is None else carry(about[0], about[1] + np.array(self.axis)) - centre
         given = p - centre, q - centre, np.array(self.radius), axis
-        found = bend(*given) if self.is_inside else wrap(*given, side - centre if self.is_sided else None)
+        found = way_through(*given) if self.is_inside else wrap(*given, side - centre if self.is_sided else None)
         if self.piece < 0:
             return [p, centre + found.first]
         if self.piece == CHORDS:
