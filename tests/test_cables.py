@@ -6,6 +6,7 @@ import re
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import mujoco
 import numpy as np
@@ -25,6 +26,8 @@ from simcli.model.forces.ropes import length_of_way, way_of_rope, way_through, w
 from simcli.model.joints.tree_kinematics import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
+from simcli.spec.checks.solver_fields import FIELD_RULES
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 pytestmark = pytest.mark.usefixtures("all_supported")
 CHANNELS = frozenset(("state", "energy", "reactions"))
@@ -497,12 +500,12 @@ def test_accelerations_are_those_of_a_tendon_around_geoms(device, tmp_path, text
 
 
 ROPE_SOLVERS = [
-    ("generalized", "rk4"),
-    ("generalized", "semi_implicit"),
-    ("generalized", "implicit"),
-    ("maximal", "semi_implicit"),
-    ("natural", "zhong06"),
-    ("natural", "moreau"),
+    (solver, one)
+    for kind in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+    for solver in get_args(kind.model_fields["type"].annotation)
+    for one in get_args(kind.model_fields["integrator"].annotation)
+    if all(solver in rule.solvers for rule in FIELD_RULES if rule.path in ("forces.*.muscle", "forces.*.tension"))
+    and one not in ("auto", "generalized_alpha")
 ]
 OFTEN = (("generalized", "rk4"), ("maximal", "semi_implicit"), ("natural", "zhong06"))
 every_rope_solver = pytest.mark.parametrize(
@@ -751,7 +754,10 @@ def test_forces_of_muscles_are_those_of_mujoco(device, tmp_path):
     assert (np.max(curves[1::2], axis=0) == 0).all()
 
 
-@every_rope_solver
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [pytest.param(*one, marks=() if one == ("natural", "zhong06") else pytest.mark.full) for one in ROPE_SOLVERS],
+)
 def test_muscles_move_an_arm_as_in_mujoco(device, tmp_path, solver, integrator):
     """Activations are held in a step, so that errors are of first order; with equal steps ours are MuJoCo's."""
     text, peer = muscles_of_mujoco(tmp_path / "arm.xml", "muscle")
@@ -813,6 +819,7 @@ def test_muscles_without_a_curve_are_refused(words, code, key):
     assert key in f"{fault.message} {fault.where.path}"
 
 
+@pytest.mark.full
 def test_an_event_and_a_world_set_a_muscle_as_the_scene_does(device):
     muscle = "muscle: {control: CONTROL, force: FORCE, length_range: [0.5, 2.5]}"
     text = (
