@@ -19,7 +19,8 @@ import simcli
 from simcli import rotations as rot
 from simcli.cli.process import run_command
 from simcli.errors import Exit, SceneError
-from simcli.exchange.importing import import_model
+from simcli.exchange.exporting import export_scene
+from simcli.exchange.importing import import_model, load_scene
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build_worlds
 from simcli.model.forces.ropes import length_of_way, way_of_rope, way_through, wrap
@@ -893,3 +894,36 @@ def test_an_arm_rests_where_its_muscles_and_the_ring_hold_it(tmp_path, device, c
     text = text.replace("START", f", q: {angle!r}").replace("stiffness: 100", f"stiffness: 100, rest_length: {length}")
     columns = Runner(textwrap.dedent(text), "semi_implicit", device)(1e-3, 100, 1)
     assert columns["frames/joint_q"][-1, 0, 0] == pytest.approx(angle, abs=1e-6)
+
+
+def test_ropes_and_muscles_come_back_from_mjcf(tmp_path):
+    """A scene of a model, written: MuJoCo finds the same forces, and the same motion of activations, in both models."""
+    text = re.sub(
+        "<fixed.*</fixed>", "", MUSCLES.replace("DYN", "muscle").replace(' ctrl="1 0.3 0.6 0.1" act="0.2 0.1 0.5 0"', "")
+    )
+    text = re.sub('<general name="(worm|pure)"[^>]*/>', "", text).replace('pos="0 0 -0.2"', 'pos="0 0.02 0"')
+    motor = '<motor name="pull" tendon="up" gear="-2"/></actuator>'
+    spring = '<spatial name="up" stiffness="30" damping="2" springlength="0.29">'
+    text = text.replace("</actuator>", motor).replace('<spatial name="up">', spring)
+    path = tmp_path / "arm.xml"
+    path.write_text(text)
+    (tmp_path / "arm.yaml").write_text(import_model(path).text.replace("tension: 0", "tension: 1"))  # which then is written
+    document = load_scene(tmp_path / "arm.yaml")
+    written = export_scene(document, resolve(document), ".xml")
+    assert not [one for one in written.report.entries if one.fate == "dropped"]
+    one, other = (mujoco.MjModel.from_xml_string(xml) for xml in (text, written.text))
+    names = ["flexor_muscle", "extensor_muscle", "pull_pull"]
+    at = [mujoco.mj_name2id(other, mujoco.mjtObj.mjOBJ_ACTUATOR, name) for name in names]
+    assert min(at) >= 0
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        first, second = mujoco.MjData(one), mujoco.MjData(other)
+        first.qpos[:], first.qvel[:], first.act[:] = rng.uniform(-2, 2, 2), rng.normal(size=2), rng.uniform(size=2)
+        second.qpos[:], second.qvel[:] = first.qpos, first.qvel
+        second.act[[other.actuator_actadr[a] for a in at[:2]]] = first.act
+        first.ctrl[:] = rng.uniform(size=3)
+        second.ctrl[at] = first.ctrl * [1, 1, 2]
+        mujoco.mj_step(one, first)
+        mujoco.mj_step(other, second)
+        np.testing.assert_allclose(second.qvel, first.qvel, atol=1e-9 * max(1.0, np.abs(first.qacc).max()))
+        np.testing.assert_allclose(second.act[[other.actuator_actadr[a] for a in at[:2]]], first.act, atol=1e-12)

@@ -459,16 +459,17 @@ def test_every_key_of_a_shape_or_a_drive_is_written_or_told(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_muscle_is_told(tmp_path, suffix):
-    muscle = "forces: {m: {type: spring, a: {world: [0, 0, 1]}, b: {body: a, at: [0, 0, 0]}, MUSCLE}}"
+@pytest.mark.parametrize("way", ["", ", paid_out: [{joint: j, factor: 0.1}]"])
+def test_a_muscle_is_written_or_told(tmp_path, suffix, way):
+    muscle = f"forces: {{m: {{type: spring, a: {{world: [0, 0, 1]}}, b: {{body: a, at: [0, 0, 0]}}{way}, MUSCLE}}}}"
     path = tmp_path / "muscle.yaml"
     text = KEYED.format(shape="", drive="", holding="") + muscle.replace(
         "MUSCLE", "muscle: {force: 1, length_range: [1, 2]}"
     )
     path.write_text(text)
-    (lost,) = (one for one in exported(path, suffix).report.entries if one.kind == "force")
-    assert (lost.fate, lost.name) == ("dropped", "m")
-    assert suffix != ".xml" or "muscle" in lost.why
+    (force,) = (one for one in exported(path, suffix).report.entries if one.kind == "force")
+    assert (force.name, force.fate == "dropped") == ("m", suffix != ".xml" or bool(way))
+    assert suffix != ".xml" or not way or "muscle" in force.why
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

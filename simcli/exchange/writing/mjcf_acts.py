@@ -10,6 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenState
+from simcli.exchange.writing.mjcf_shapes import write_rope
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.signals import DriveSpec
@@ -217,7 +218,7 @@ def write_forces(parts: MjcfParts) -> None:
 
 def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
     if force.is_rope:
-        parts.scene.lose("force", name, path, "is a rope around things, paid out, pulled, or a muscle")
+        write_rope(parts, name, force, path)
         return
     springs = parts.scene.model.springs
     k = springs.name.index(name)
@@ -260,8 +261,7 @@ def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
 
 def _effort_of(state: WrittenState, name: str, k: int) -> float:
     """An effort of a torque; what a signal drives is 0."""
-    value = state.spec.forces[name].value[k]
-    return 0.0 if isinstance(value, str) else value
+    return 0.0 if isinstance(value := state.spec.forces[name].value[k], str) else value
 
 
 def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:

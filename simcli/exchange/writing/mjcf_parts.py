@@ -302,3 +302,24 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
         scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
     if any(axis.lead is not None for axis in link.axes):
         scene.report_element("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")
+
+
+def write_muscle(parts: MjcfParts, name: str, path: str, tendon: str) -> None:
+    """A muscle as an actuator; controls and activations are those of a state."""
+    scene, ropes = parts.scene, parts.scene.model.ropes
+    k = int(np.flatnonzero(ropes.muscle_rope == ropes.name.index(name))[0])
+    number = lambda key: scene.first(ropes, f"muscle_{key}")[k]  # noqa: E731
+    low, high, fast, passive, most = number("curve")
+    curve = (*number("range"), number("force"), 1.0, low, high, fast, passive, most)
+    words = {"gaintype": "muscle", "biastype": "muscle", "gainprm": curve, "biasprm": curve, "lengthrange": number("length")}
+    lag = scene.spec.forces[name].muscle.activation
+    if lag is not None:
+        times = (lag.rise, lag.fall, lag.smoothing) if lag.law == "muscle" else lag.time_constant or lag.rise
+        plain = "filterexact" if lag.method == "exact" else "filter"
+        words |= {"dyntype": "muscle" if lag.law == "muscle" else plain, "dynprm": times}
+        parts.activations.append(lambda state: state.spec.forces[name].muscle.activation.initial)
+        if lag.law != "muscle" and lag.fall is not None:
+            scene.lose("fall", name, f"{path}.activation.fall", "MJCF has one time constant: that of rising")
+    told = lambda state: control if isinstance(control := state.spec.forces[name].muscle.control, float) else 0.0  # noqa: E731
+    parts.actuate("general", f"{name}_muscle", told, tendon=tendon, **words)
+    scene.report_element("muscle", name, path, "an actuator, its control is that of the actuator")

@@ -1,4 +1,4 @@
-"""Shapes as geoms of MJCF, and which of them touch.
+"""Shapes as geoms of MJCF, and which of them touch; geoms that ropes run around.
 
 Layers are bits of masks; what is only seen, or gives mass, is in a group of its own.
 
@@ -12,8 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenGeom, placed
-from simcli.exchange.writing.written_scene import joined_words, pose_numbers
+from simcli.exchange.writing.mjcf_parts import MjcfParts, WrittenGeom, placed, write_muscle
+from simcli.exchange.writing.written_scene import Tag, joined_words, pose_numbers
+from simcli.model.tables.force_tables import StopKind
 from simcli.model.tables.model import WORLD, Array
 from simcli.spec.lookup.structure import WORLD_NAME
 from simcli.spec.schema.body import MaterialSpec
@@ -288,3 +289,48 @@ class _Touching:
         top = self._root(body)
         floats = top == WORLD or self.links[top].hold in ("free", "prescribed")
         return WORLD if floats else self._root(self.links[top].inner)
+
+
+def write_rope(parts: MjcfParts, name: str, force, path: str) -> None:
+    """A rope as a spatial tendon; its pull and its muscle as actuators along it."""
+    scene, ropes = parts.scene, parts.scene.model.ropes
+    k = ropes.name.index(name)
+    stops = np.flatnonzero(ropes.stop_rope == k).tolist()
+    if force.paid_out or any(scene.first(ropes, "stop_friction")[stops]):
+        words = "is paid out by coordinates" if force.paid_out else "rubs on what it runs around"
+        scene.lose("force", name, path, f"{words}{', and has a muscle' * (force.muscle is not None)}; tendons do not")
+        return
+    stiffness, damping, rest = (float(scene.first(ropes, key)[k]) for key in ("stiffness", "damping", "rest_length"))
+    given, springs = scene.others.give(name), {"springlength": (0, rest) if force.slack else rest} if stiffness else {}
+    losses = {"stiffness": stiffness or None, "damping": damping or None}
+    tendon = parts.sections["tendon"].add("spatial", name=given, **losses, **springs)
+    scene.lose_tables(name, path, force)
+    for n, m in enumerate(stops, start=1):
+        _write_stop(parts, tendon, f"{given}_{n}", m)
+    if force.tension != 0.0:
+        pull = lambda state: tension if isinstance(tension := state.spec.forces[name].tension, float) else 0.0  # noqa: E731
+        parts.actuate("motor", f"{name}_pull", pull, tendon=given, gear=-1)
+    if force.muscle is not None:
+        write_muscle(parts, name, f"{path}.muscle", given)
+    words = "a tendon; its damper acts while it is slack, too" if force.slack and damping else "a tendon"
+    scene.report_element("force", name, path, words)
+
+
+def _write_stop(parts: MjcfParts, tendon: Tag, name: str, m: int) -> None:
+    """A point of a tendon, or a geom that it runs around, on a side or within."""
+    scene, ropes = parts.scene, parts.scene.model.ropes
+    body, point = int(ropes.stop_body[m]), scene.first(ropes, "stop_point")[m]
+    if ropes.stop_kind[m] == StopKind.POINT:
+        tendon.add("site", site=parts.site(name, body, point))
+        return
+    radius, axis = float(scene.first(ropes, "stop_radius")[m]), scene.first(ropes, "stop_axis")[m]
+    is_cylinder = ropes.stop_kind[m] == StopKind.CYLINDER
+    form = (
+        {"type": "cylinder", "size": (radius, radius), "zaxis": axis} if is_cylinder else {"type": "sphere", "size": radius}
+    )
+    geom = scene.shapes.give(name)
+    unfelt = {"contype": 0, "conaffinity": 0, "mass": 0, "group": _SEEN}
+    parts.bodies[body].add("geom", name=geom, **form, **placed(point), **unfelt)
+    place = (body, point) if ropes.stop_inside[m] else (int(ropes.stop_side_body[m]), scene.first(ropes, "stop_side")[m])
+    is_beside = ropes.stop_inside[m] or ropes.stop_sided[m]
+    tendon.add("geom", geom=geom, sidesite=parts.site(f"{name}_side", *place) if is_beside else None)
