@@ -89,7 +89,10 @@ def _activation_of(source: MjcfSource, a: int) -> dict:
     """The word `activation` of a muscle, with the step that MuJoCo takes; none where it acts at once."""
     name = source.mujoco.mjtDyn(int(source.model.actuator_dyntype[a])).name.removeprefix("mjDYN_")
     rise, fall, smoothing = map(float, source.model.actuator_dynprm[a, :3])
-    lags = {"FILTER": {"time_constant": rise, "method": "euler"}, "FILTEREXACT": {"time_constant": rise}}
+    lags: dict[str, dict[str, object]] = {
+        "FILTER": {"time_constant": rise, "method": "euler"},
+        "FILTEREXACT": {"time_constant": rise},
+    }
     lags["MUSCLE"] = {"rise": rise, "fall": fall, "law": "muscle", "method": "euler"}
     lags["MUSCLE"] |= {"smoothing": smoothing} if smoothing else {}
     if name == "NONE":

@@ -6,7 +6,7 @@ stands in the file, which is where all coordinates of the scene are 0; a body th
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -312,14 +312,15 @@ def write_muscle(parts: MjcfParts, name: str, path: str, tendon: str) -> None:
     low, high, fast, passive, most = number("curve")
     curve = (*number("range"), number("force"), 1.0, low, high, fast, passive, most)
     words = {"gaintype": "muscle", "biastype": "muscle", "gainprm": curve, "biasprm": curve, "lengthrange": number("length")}
-    lag = scene.spec.forces[name].muscle.activation
+    muscle_of = lambda spec: cast(Any, spec.forces[name]).muscle  # noqa: E731
+    lag = muscle_of(scene.spec).activation
     if lag is not None:
         times = (lag.rise, lag.fall, lag.smoothing) if lag.law == "muscle" else lag.time_constant or lag.rise
         plain = "filterexact" if lag.method == "exact" else "filter"
         words |= {"dyntype": "muscle" if lag.law == "muscle" else plain, "dynprm": times}
-        parts.activations.append(lambda state: state.spec.forces[name].muscle.activation.initial)
+        parts.activations.append(lambda state: muscle_of(state.spec).activation.initial)
         if lag.law != "muscle" and lag.fall is not None:
             scene.lose("fall", name, f"{path}.activation.fall", "MJCF has one time constant: that of rising")
-    told = lambda state: control if isinstance(control := state.spec.forces[name].muscle.control, float) else 0.0  # noqa: E731
+    told = lambda state: control if isinstance(control := muscle_of(state.spec).control, float) else 0.0  # noqa: E731
     parts.actuate("general", f"{name}_muscle", told, tendon=tendon, **words)
     scene.report_element("muscle", name, path, "an actuator, its control is that of the actuator")

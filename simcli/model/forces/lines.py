@@ -1,4 +1,4 @@
-"""Lines of straight pieces through the points of tables, as sums of bends.
+"""Lines of straight pieces through the points of tables, as sums of bends; numbers of the curves of muscles.
 
 They need no search:
 
@@ -9,12 +9,13 @@ table stores is what it has taken.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from simcli.model.joints.links import beside
+from simcli.model.joints.links import beside, stack_worlds
 from simcli.model.tables.table_base import Array
-from simcli.model.tables.worlds import Worlds
+from simcli.model.tables.worlds import Worlds, constant_part
 
 
 def read_laws(worlds: Worlds, names: list[str], owner: str) -> dict[str, Array]:
@@ -101,3 +102,34 @@ def value_on_lines(lines: Lines, x: Array) -> Array:
     item = np.repeat(np.arange(len(x)), np.diff(lines.start))
     np.add.at(found, item, lines.turn[0] * np.maximum(x[item] - lines.at[0], 0.0))
     return found
+
+
+_CURVE = ("min_length", "max_length", "max_velocity", "passive_force", "lengthening_force")
+
+
+def _has_muscle(spec, name: str) -> bool:
+    return spec.forces[name].muscle is not None
+
+
+def _of_muscle(spec, name: str, of) -> object:
+    return of(spec.forces[name].muscle)
+
+
+def read_muscles(worlds: Worlds, names: list[str]) -> dict[str, Array]:
+    """The columns of muscles, see `Ropes`."""
+    having = [k for k, name in enumerate(names) if _has_muscle(worlds.first, name)]
+    for name in names:
+        worlds.common(partial(_has_muscle, name=name), f"forces.{name}.muscle")
+
+    def column(of, *shape: int) -> Array:
+        rows = [worlds.numbers(partial(_of_muscle, name=names[k], of=of), shape) for k in having]
+        return stack_worlds(rows, shape) if rows else np.zeros((1, 0, *shape))
+
+    return {
+        "muscle_rope": np.array(having, np.int32),
+        "muscle_activation": column(lambda one: constant_part(one.control) if one.activation is None else 0.0),
+        "muscle_force": column(lambda one: one.force),
+        "muscle_length": column(lambda one: one.length_range, 2),
+        "muscle_range": column(lambda one: one.range, 2),
+        "muscle_curve": column(lambda one: [getattr(one, key) for key in _CURVE], len(_CURVE)),
+    }

@@ -30,7 +30,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.forces.ends import indices_of_bodies, place_of_end, read_keys
-from simcli.model.forces.lines import read_laws
+from simcli.model.forces.lines import read_laws, read_muscles
 from simcli.model.joints.links import stack_worlds
 from simcli.model.tables.force_tables import Ropes, StopKind
 from simcli.model.tables.model import WORLD, Array, Model
@@ -201,32 +201,8 @@ def read_ropes(worlds: Worlds, model: Model) -> Ropes:
         **_read_stops(worlds, model, names),
         **_read_paid(worlds, model, names),
         **read_laws(worlds, names, "rope"),
-        **_read_muscles(worlds, names),
+        **read_muscles(worlds, names),
     )
-
-
-_CURVE = ("min_length", "max_length", "max_velocity", "passive_force", "lengthening_force")
-
-
-def _read_muscles(worlds: Worlds, names: list[str]) -> dict[str, Array]:
-    """The columns of muscles, see `Ropes`."""
-    ropes = ropes_of(worlds.first)
-    having = [k for k, name in enumerate(names) if ropes[name].muscle is not None]
-    for name in names:
-        worlds.common(lambda s, n=name: s.forces[n].muscle is not None, f"forces.{name}.muscle")
-
-    def column(of, *shape: int) -> Array:
-        rows = [worlds.numbers(lambda s, n=names[k]: of(s.forces[n].muscle), shape) for k in having]
-        return stack_worlds(rows, shape) if rows else np.zeros((1, 0, *shape))
-
-    return {
-        "muscle_rope": np.array(having, np.int32),
-        "muscle_activation": column(lambda one: constant_part(one.control) if one.activation is None else 0.0),
-        "muscle_force": column(lambda one: one.force),
-        "muscle_length": column(lambda one: one.length_range, 2),
-        "muscle_range": column(lambda one: one.range, 2),
-        "muscle_curve": column(lambda one: [getattr(one, key) for key in _CURVE], len(_CURVE)),
-    }
 
 
 def ropes_of(spec: SceneSpec) -> dict[str, SpringForce]:

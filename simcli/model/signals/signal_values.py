@@ -6,6 +6,7 @@ Activations of drives and muscles, lags of what they are told, are signals of th
 from collections.abc import Iterator, Mapping
 from math import factorial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def _acting(spec: SceneSpec) -> Iterator[tuple[str, DriveSpec | MuscleSpec, floa
             yield muscle_name(f"forces.{name}"), muscle, muscle.control
 
 
-def _lag(lag: ActivationSpec, told: float | str) -> SignalSpec:
+def _lag(lag: ActivationSpec, told: Any) -> SignalSpec:
     words = {key: getattr(lag, key) for key in type(lag).model_fields}
     return SignalSpec(filter=FilterSignal(input=told, **words))
 

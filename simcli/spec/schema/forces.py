@@ -4,7 +4,7 @@ The numbers of a force are read by the file of its name in model/forces/; what i
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -27,15 +27,17 @@ from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
     AtLeastZero,
+    Excitation,
+    ForceSize,
+    LengthPair,
+    PerSecond,
+    PlainPair,
     Point,
     Text,
     Truth,
     doc,
     drivable,
     drivable_vector,
-    fixed_list,
-    list_json,
-    number_json,
     one_or_list_json,
     quantity,
     refuse,
@@ -46,27 +48,21 @@ from simcli.spec.values.spec_model import ByType, SpecModel
 _BY_TABLE = {"stiffness": "stiffness_table", "damping": "damping_table"}
 
 
-def _pair(*units: str) -> Any:
-    """Two numbers."""
-    number, schema = quantity(*units), list_json(number_json(*units), 2, 2)
-    return Annotated[tuple[number, number], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(schema)]
-
-
 class MuscleSpec(SpecModel):
     """A muscle of Hill's type along a rope, as in MuJoCo: tension = force * (activation * FL(L) * FV(V) + FP(L)).
 
     L is the length in optimum lengths, such that `length_range` is `range`; V its rate over `max_velocity`.
     """
 
-    control: drivable("", ge=0) = doc(0.0, "Excitation, from 0 to 1; a number or `$signal`", "", "$u")
-    force: quantity("N", ge=0) = doc(REQUIRED, "Largest active force at rest", "N", 300)
-    length_range: _pair("m") = doc(
+    control: Excitation = doc(0.0, "Excitation, from 0 to 1; a number or `$signal`", "", "$u")
+    force: ForceSize = doc(REQUIRED, "Largest active force at rest", "N", 300)
+    length_range: LengthPair = doc(
         REQUIRED, "Shortest and longest length of the rope, less what is paid out", "m", [0.2, 0.32]
     )
-    range: _pair("") = doc((0.75, 1.05), "What these are in optimum lengths", "", [0.75, 1.05])
+    range: PlainPair = doc((0.75, 1.05), "What these are in optimum lengths", "", [0.75, 1.05])
     min_length: AtLeastZero = doc(0.5, "L from which on it pulls actively, below 1", "", 0.5)
     max_length: AtLeastZero = doc(1.6, "L up to which it pulls actively, above 1", "", 1.6)
-    max_velocity: quantity("1/s", gt=0) = doc(1.5, "Optimum lengths in a second by which it shortens at most", "1/s", 1.5)
+    max_velocity: PerSecond = doc(1.5, "Optimum lengths in a second by which it shortens at most", "1/s", 1.5)
     passive_force: AtLeastZero = doc(
         1.3, "Passive force of the stretched muscle, in `force`: half of it at (1 + max_length) / 2", "", 1.3
     )

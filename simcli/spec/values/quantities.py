@@ -261,10 +261,19 @@ def _text(value: object) -> object:
     return value
 
 
+def _pair(*units: str) -> Any:
+    """Two numbers."""
+    number: Any = quantity(*units)
+    pair = tuple[number, number]  # type: ignore[valid-type]
+    return Annotated[pair, BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(list_json(number_json(*units), 2, 2))]
+
+
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_text)]
 
 Plain = quantity("")
+PlainPair, LengthPair = _pair(""), _pair("m")
+Excitation, ForceSize, PerSecond = drivable(""), quantity("N", ge=0), quantity("1/s", gt=0)  # of muscles
 Length = quantity("m")
 PositiveLength = quantity("m", gt=0)
 Time = quantity("s", ge=0)
