@@ -1,10 +1,13 @@
-"""Bodies that lack inertia where something would move them are refused, with what to do."""
+"""Bodies that lack inertia where something would move them are refused, with what to do; and wheels that loops hold, too."""
 
 import numpy as np
 
 from simcli.model.constraints.gimbals import ADVICE, gimbal_locks
 from simcli.model.constraints.massless import carrying, lacks_inertia, massless_dofs
+from simcli.model.constraints.mobility import joint_held_by_others
+from simcli.model.forms.maximal_form import maximal_form
 from simcli.model.forms.natural_form import THIN, prescribing_joints
+from simcli.model.joints.state import State
 from simcli.model.joints.tree_kinematics import SINGULAR
 from simcli.model.tables.body_tables import Bodies
 from simcli.model.tables.model import Array, LinkKind, Model
@@ -114,3 +117,21 @@ def refuse_not_representable(worlds: Worlds, model: Model) -> None:
         _fault_bodies(worlds, model.bodies, lacks, words, "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
     refuse_massless(worlds, model, points, f"{HOLD}, or write natural: 1P")
+
+
+def refuse_wheels(worlds: Worlds, model: Model) -> None:
+    """Refuse wheels and blades that steps of semi_implicit cannot hold beside the loops of their bodies.
+
+    Such a step ends where positions close and moves along the chord there, which slips by the square of what it turns; a
+    velocity that the closed positions hold already contradicts it.
+    """
+    solver = worlds.first.solver
+    if solver.type not in ("generalized", "maximal") or solver.integrator != "semi_implicit":
+        return
+    name = joint_held_by_others(maximal_form(model, State.of(model)) if solver.type == "maximal" else model)
+    if name:
+        words = "in maximal coordinates" if solver.type == "maximal" else "of semi_implicit beside joints that close loops"
+        message = f"joint `{name}` holds a velocity that other joints hold already, which steps {words} cannot do"
+        hint = "use the generalized solver with rk4, or hold the wheel by one of them"
+        worlds.fault("SC501", f"joints.{name}.type", message, hint)
+    worlds.raise_faults()

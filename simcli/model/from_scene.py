@@ -17,6 +17,7 @@ from simcli.model.body_refusals import (
     refuse_points,
     refuse_spins,
     refuse_vanishing,
+    refuse_wheels,
 )
 from simcli.model.closure.begin import assembly_of, begun, refuse_start
 from simcli.model.forces.bushing import read_bushings, read_cables
@@ -252,6 +253,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
     model = with_driven_contacts(worlds, model)
     _refuse_output(worlds, model)
     worlds.raise_faults()
+    refuse_wheels(worlds, model)
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()

@@ -17,9 +17,11 @@ from support.tiers import in_turns
 import simcli
 from metamorphic import mechanisms as of
 from metamorphic import relations as by
+from metamorphic.elements import belts, elements, of_types, runner, wheels, without_curves
 from metamorphic.motions import difference, motion_of, skipping_refusals, with_solver
 from metamorphic.relations import Twin
 from metamorphic.written import scene_of
+from simcli.joint_types import JOINT_TYPES
 from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 
 SEEDS = range(4)
@@ -33,10 +35,13 @@ LOADS = 1e-5  # of the largest force or torque
 OF_STEP, OF_STOPS = 5e-3, 2e-2  # [m, m/s, rad/s]
 FALLS, FLOOR = 0.6, 1e-7  # of a difference when the step is halved
 OF_POINTS = 3e-4  # [rad/s], a point deeper by less than 1e-9 m may be left out: that over step and radius, in 50 steps
+OF_ROLLS = 1e-6  # [m/s, rad/s], a tolerance of 1e-12 m or rad in a step of 1 ms, in 100 steps, over a lever of 0.15 m
 FLAT = 5e-6  # [rad/s], what places 150 m away round by over step and radius, and how sliding on four points grows it
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
 UNCHANGED = [mode for mode in RIGID if mode not in (("generalized", "semi_implicit"), ("generalized", "implicit"))]
 FIRST = [mode for mode in RIGID if mode[1] in ("semi_implicit", "moreau")]  # one law of steps, whatever touches or stops
+BY_FORCE = [mode for mode in RIGID if mode[1] not in ("zhong06", "generalized_alpha")]
+ROLLING = [mode for mode in RIGID if mode[0] != "natural"]  # natural steps meet positions alone
 TREES = [mode for mode in FIRST if mode[0] != "natural"]
 TOUCH = [mode for mode in RIGID if mode[1] in CONTACT_INTEGRATORS and mode[1] not in ("rk4", "implicit")]
 NODES = [("natural", "moreau"), ("generalized", "rk4"), ("generalized", "implicit")]
@@ -77,6 +82,14 @@ def mechanism(seed: int) -> dict:
 
 def loop(seed: int) -> dict:
     return of.planar_loop(seed % 2 == 0)
+
+
+def straight(seed: int) -> dict:
+    return without_curves(elements(seed))
+
+
+def types_of(seed: int) -> dict:
+    return of_types(tuple(JOINT_TYPES)[seed::4], seed)
 
 
 def balls(seed: int) -> dict:
@@ -132,6 +145,25 @@ CASES = {
     "turntable of links welded": Case(
         of.on_turntable, by.welded, [GENERALIZED, NATURAL], OF_STEP, loads=False, dt=2e-3, time=0.5
     ),
+    **{f"elements {name}": Case(elements, twin, BY_FORCE) for name, twin in by.EVERYWHERE.items()},
+    "elements beside a gyroscope": Case(elements, by.beside_a_gyroscope, BY_FORCE),
+    # What coordinates pay out is measured in the mean of two poses there, which is none: of second order in the step.
+    "elements turned in steps of zhong06": Case(elements, by.turned_and_moved, [("natural", "zhong06")], 1e-6),
+    "elements beside a stop": Case(elements, by.beside_a_stop, TREES),
+    "straight elements beside touching": Case(straight, by.beside_touching, [GENERALIZED], AT_ONCE),
+    # Bounds of a rate along a row whose direction turns: in steps with contact they hold along that of the start.
+    "elements beside touching": Case(elements, by.beside_touching, TREES, OF_STEP, falls=True, seeds=(0, 2)),
+    **{f"wheels {name}": Case(wheels, twin, ROLLING, OF_ROLLS) for name, twin in by.EVERYWHERE.items()},
+    "wheels beside a gyroscope": Case(wheels, by.beside_a_gyroscope, ROLLING, OF_ROLLS),
+    "wheels beside a stop": Case(wheels, by.beside_a_stop, TREES, OF_ROLLS),
+    "wheels beside touching": Case(wheels, by.beside_touching, TREES, OF_STEP, falls=True),  # they slip by h^2 then
+    "wheels of a runner turned": Case(runner, by.turned_and_moved, [mode for mode in ROLLING if mode != MAXIMAL], OF_ROLLS),
+    **{f"belts {name}": Case(belts, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
+    "belts beside touching": Case(belts, by.beside_touching, [GENERALIZED, MAXIMAL], TOUCHING),
+    **{
+        f"types {name}": Case(types_of, by.EVERYWHERE[name], [GENERALIZED, MAXIMAL, NATURAL])
+        for name in ("turned", "far", "backwards")
+    },
     "stopped beside a stop": Case(of.stopped, by.beside_a_stop, AFFINE, 1e-4, loads=False, seeds=PHASES, often=(AFFINE[1],)),
 }
 

@@ -769,10 +769,6 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
         'test_the_table_is_followed_by_where_the_peers_are',
         'test_what_threads_gain_is_told',
     ),
-    'test_frames': (
-        'test_contact_that_carries_rounding_leaves_steps_of_natural_coordinates_smooth',
-        'test_planar_loop_rests_and_swings_the_same_in_an_oblique_plane',
-    ),
     'test_glb': (
         'test_a_single_frame_is_a_picture',
         'test_a_spring_reaches_from_end_to_end',
@@ -1460,6 +1456,8 @@ FULL_CASES: dict[str, tuple[str, ...]] = {
         'test_a_file_holds_the_motion_of_this_process',
         'test_a_state_goes_on_as_if_nobody_had_asked',
         'test_a_world_has_the_same_bytes_among_other_neighbours',
+        'test_contact_that_carries_rounding_leaves_steps_of_natural_coordinates_smooth',
+        'test_planar_loop_rests_and_swings_the_same_in_an_oblique_plane',
     ),
     'test_sample_tables': (
         'test_any_bytes_are_a_table_or_a_fault',

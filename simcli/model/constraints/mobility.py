@@ -10,6 +10,7 @@ from simcli.model.joints.catalogue import (
     BESIDE_ROWS_KINDS,
     CATALOGUE,
     NONHOLONOMIC_KINDS,
+    NONHOLONOMIC_ROWS,
     TYPE_NAME,
     JointEntry,
     Row,
@@ -148,6 +149,28 @@ def loop_rows(model: Model) -> list[tuple[str, Array]]:
     Returns:
         Name and rows, (R, NV), per enabled joint outside the tree that has rows, and per rod of the tree, in file order.
     """
+    return [(name, block) for name, _, block in _kinds_and_rows(model)]
+
+
+def joint_held_by_others(model: Model) -> str:
+    """A wheel or a blade that holds a velocity which the closed loops beside it hold too, at the initial state of world 0.
+
+    Returns:
+        Its name; "" where there is none, or only other wheels and blades hold the velocity.
+    """
+    if not np.isin(model.joints.kind, NONHOLONOMIC_KINDS).any():
+        return ""
+    found = [(name, [row.kind in NONHOLONOMIC_ROWS for row in rows], block) for name, rows, block in _kinds_and_rows(model)]
+    positions = np.concatenate([np.zeros((0, model.n_qd)), *(block[~np.array(slips)] for _, slips, block in found)])
+    velocities = positions[:0]
+    for name, slips, block in found:
+        velocities = np.concatenate((velocities, block[slips]))
+        if _rank(np.concatenate((positions, velocities))) < _rank(positions) + _rank(velocities):
+            return name
+    return ""
+
+
+def _kinds_and_rows(model: Model) -> list[tuple[str, list[Row], Array]]:
     placed, joints = _Placed(model), model.joints
     J = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))
     found = []
@@ -160,7 +183,7 @@ def loop_rows(model: Model) -> list[tuple[str, Array]]:
         both = np.concatenate([J[b] for b in ends])
         coms = [placed.com[b] for b in ends]
         block = np.array([row_gradient(row, *placed.anchors(j), *coms) @ both for row in rows])
-        found.append((joints.name[j], block))
+        found.append((joints.name[j], rows, block))
     return found
 
 

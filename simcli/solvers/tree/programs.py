@@ -149,6 +149,7 @@ def step_of_first_order(c) -> tuple:
         return *steps, *ends_of(c)
     filtered = when(c.looks_back, filter_correction, solve_system, filter_forces)  # which frames show
     correction = (*_measurement(c, prescribe_rows_to_end), correction_rhs, solve_system, correct, *filtered)
+    correction = (*correction, *when(c.gyroscopes.n_held, count_correction))
     corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=not_converged)
     return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
 
