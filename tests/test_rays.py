@@ -1,5 +1,6 @@
 """The ray caster: intersections against oracles without rays, silhouettes and light against closed forms."""
 
+import json
 from functools import partial
 
 import mujoco
@@ -17,6 +18,7 @@ from simcli.kernels.rays import intersections, lit, picture, shadows
 from simcli.kernels.rays.intersections import BALL, BOX, CAPSULE, FRUSTUM, PLANE
 from simcli.kernels.rays.picture import decoded, draw, ready_device
 from simcli.kernels.rays.solids import meshes_of
+from simcli.model.bodies.surfaces import terrain_triangles
 
 NO_MESH = meshes_of([])
 FLOAT32 = 2e-4  # [1] of points of rays that start 4 units away
@@ -681,3 +683,54 @@ def test_rays_of_the_command_line(command, tmp_path):
     assert done.returncode == Exit.FILE
     assert "bad.csv:1" in done.stderr
     assert "dz" in done.stderr
+
+
+def test_rays_meet_the_triangles_of_terrain(command, tmp_path):
+    """An inclined plane in closed form, in a turned frame; and hills, against all triangles of their grid."""
+    rng = np.random.default_rng(8)
+    n_rows, n_columns, size = 7, 9, np.array([4.0, 3.0])
+    x, y = (np.linspace(-0.5, 0.5, n) * extent for n, extent in zip((n_columns, n_rows), size, strict=True))
+    grids = {"plane": 0.3 * x + 0.2 * y[:, None], "hills": rng.normal(size=(n_rows, n_columns)) * 0.3}
+    quat, at = rot.unit(rng.normal(size=(1, 4)))[0], rng.normal(size=3)
+    R = rot.quat_to_matrix(quat)
+    origins = np.vstack(
+        (rng.normal(size=(60, 3)), [[x[2], y[3], 3.0], [x[2], y[3], -3.0], [0.1, 0.2, 3.0], [9.0, 9.0, 3.0]])
+    )
+    down = np.array([[0, 0, -1.0], [0, 0, 1.0], [1.0, 0, 0], [0, 0, -1.0]])
+    directions = np.vstack((rng.normal(size=(60, 3)), down))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    rows = np.hstack((at + origins @ R.T, directions @ R.T)).tolist()
+    (tmp_path / "rays.csv").write_text("\n".join(["x,y,z,dx,dy,dz", *(",".join(map(repr, row)) for row in rows)]))
+    for name, heights in grids.items():
+        ground = {"type": "heightfield", "size": [*size.tolist(), 1], "data": heights.tolist()}
+        ground["pose"] = {"xyz": at.tolist(), "quat_xyzw": quat.tolist()}
+        (tmp_path / "scene.json").write_text(json.dumps({"simcli": 1, "world": {"shapes": {"ground": ground}}}))
+        done = command("rays", "scene.json", "--rays", "rays.csv", "-o", f"{name}.h5", "--device", "cpu")
+        assert done.returncode == Exit.OK, done.stderr
+        with package.open(f"{name}.h5") as found:
+            distance, normal = found["ray_distance"][0], found["ray_normal"][0] @ R
+            point = (found["ray_point"][0] - at) @ R
+        vertex, face = terrain_triangles(heights, np.array([[*size, 0.0]]))
+        wanted = [nearest_triangle(vertex[face], *ray) for ray in zip(origins, directions, strict=True)]
+        assert np.isfinite(wanted).sum() > 15
+        assert np.allclose(distance, np.where(np.isfinite(wanted), wanted, np.nan), rtol=0, atol=HIT, equal_nan=True)
+        met = np.isfinite(wanted)
+        assert (normal[met, 2] > 0).all()
+        if name == "plane":
+            up = np.array([-0.3, -0.2, 1.0]) / np.sqrt(1.13)
+            assert np.abs(normal[met] - up).max() < NORMAL
+            assert np.abs(distance - -(origins @ up) / (directions @ up))[met].max() < HIT
+            assert np.abs(point @ up)[met].max() < HIT
+            inside = (np.abs(origins + (-(origins @ up) / (directions @ up))[:, None] * directions)[:, :2] < size / 2).all(
+                axis=1
+            )
+            assert (met == (inside & (-(origins @ up) / (directions @ up) > 0))).all()
+
+
+def nearest_triangle(corners, origin, direction):
+    """[m], of all triangles, each by three linear equations."""
+    a, b, c = np.moveaxis(corners, 1, 0)
+    sides = np.stack((b - a, c - a, np.broadcast_to(-direction, a.shape)), axis=-1)
+    u, v, t = np.linalg.solve(sides, (origin - a)[..., None])[..., 0].T
+    meets = (t >= 0) & (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9)
+    return t[meets].min(initial=np.inf)

@@ -16,6 +16,7 @@ from simcli.analysis.mechanics.tasks import field as field_of
 from simcli.analysis.states.portions import States
 from simcli.errors import FileError, UsageError
 from simcli.kernels.collision.queries import ContactFinder, FoundContacts
+from simcli.model.bodies.mesh import hit_on_grid
 from simcli.model.tables.model import WORLD, Array, Model, ShapeKind
 from simcli.records.contents.results import ResultAxes, result_axes
 from simcli.records.reading.named import unknown
@@ -278,7 +279,8 @@ class Rays(OfShapes):
         """The nearest surface along each ray."""
         pose = self.poses(mechanics, states, world)
         lines = self.rays.placed(pose)
-        hits = self._hits(mechanics, world, pose, lines)
+        hits, ground = self._hits(mechanics, world, pose, lines), hits_on_terrain(mechanics.model, world, lines)
+        hits = np.where(ground[..., :1] < hits[..., :1], ground, hits)
         hit = np.isfinite(hits[..., 0]) & (hits[..., 0] <= self.reach)
         distance = np.where(hit, hits[..., 0], np.nan)
         return {
@@ -303,12 +305,31 @@ class Rays(OfShapes):
 
 
 def has_visible(model: Model) -> bool:
-    """Whether rays can meet a shape of the model."""
+    """Whether rays can meet a shape of the model other than terrain, which are found on the device."""
     shapes = model.shapes
     return bool((shapes.collide & (shapes.kind != ShapeKind.HEIGHTFIELD)).any())
 
 
-def unseen_terrain(model: Model) -> list[str]:
-    """Shapes that rays pass through: terrain."""
+def hits_on_terrain(model: Model, world: Array, lines: Array) -> Array:
+    """What rays meet of the surfaces of terrain, from above or from below.
+
+    Args:
+        model: whose terrain stands in the world.
+        world: (N,), of each state.
+        lines: [m, 1], (N, n, 6), origins and unit directions in the world.
+
+    Returns:
+        (N, n, 5), distance [m], shape, and normal out of the ground; infinite distances where there is nothing.
+    """
     shapes = model.shapes
-    return [name for name, kind in zip(shapes.name, shapes.kind, strict=True) if kind == ShapeKind.HEIGHTFIELD]
+    nearest = np.full((*lines.shape[:2], 5), np.inf)
+    for s in np.flatnonzero((shapes.kind == ShapeKind.HEIGHTFIELD) & shapes.collide).tolist():
+        for k, w in enumerate(world.tolist()):
+            pose, size = (table[w if len(table) > 1 else 0, s] for table in (shapes.pose, shapes.size))
+            R = rot.quat_to_matrix(pose[3:])
+            origin, along = (lines[k, :, :3] - pose[:3]) @ R, lines[k, :, 3:] @ R
+            for n in range(lines.shape[1]):
+                distance, normal = hit_on_grid(shapes.heights[s], size, origin[n], along[n])
+                if distance < nearest[k, n, 0]:
+                    nearest[k, n] = distance, s, *R @ normal
+    return nearest

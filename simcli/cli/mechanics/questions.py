@@ -161,18 +161,17 @@ def rays(
 ) -> int:
     """What rays meet in each state: the distance along the ray, the shape, the point and the outward normal.
 
-    Rays see shapes that can touch something, as sensors of the type `range` do: exact shapes, of a mesh its convex hull, no
-    terrain. A ray that begins inside of a shape meets its surface where it leaves. One origin goes with several
-    directions, and one direction with several origins.
+    Rays see shapes that can touch something, as sensors of the type `range` do: exact shapes, of a mesh its convex hull; and
+    the surface of terrain. A ray that begins inside of a shape meets its surface where it leaves. One origin goes with
+    several directions, and one direction with several origins.
     Example: simcli rays scene.yaml --from 0,0,2 --direction 0,0,-1
     """
 
     def prepare(subject):
-        from simcli.analysis.mechanics.contact_tasks import Rays, has_visible, unseen_terrain
+        from simcli.analysis.mechanics.contact_tasks import Rays
 
         model = subject.build(0)
-        hidden = [f"rays pass through terrain: `{name}`" for name in unseen_terrain(model)]
-        hidden += [] if has_visible(model) else ["the scene has no shape that rays could meet"]
+        hidden = [] if model.shapes.collide.any() else ["the scene has no shape that rays could meet"]
         return Rays(_rays_of(model, origin, direction, body, table), reach), hidden
 
     return _answer(ask, prepare)

@@ -1,5 +1,7 @@
 """Closed triangle meshes: reading OBJ and STL, checking, mass properties by the divergence theorem; heights of terrain.
 
+Rays meet the triangles of its grid in the cells over which they pass.
+
 Heights are the numbers of a CSV file, or the greys of a PNG picture, for which Pillow is asked.
 """
 
@@ -255,3 +257,71 @@ def load_mesh(folder: Path, file: str, scale: tuple[float, ...]) -> tuple[Array,
     vertices, faces = _mesh_file(path, path.stat().st_mtime if path.exists() else 0.0)
     factors = np.array(scale, float)
     return vertices * factors, faces[:, ::-1] if factors.prod() < 0.0 else faces
+
+
+_ON_EDGE = 1e-9  # [1] of a triangle: a ray that passes its edge as near meets it, so that none falls between two
+
+
+def hit_on_grid(heights: Array, size: Array, origin: Array, along: Array) -> tuple[float, Array]:
+    """The nearest triangle along a ray, in the frame of the terrain.
+
+    Args:
+        heights: [m], (rows along y, columns along x).
+        size: [m], extent along x and y.
+        origin: [m], (3,).
+        along: [1], (3,), direction of the ray.
+
+    Returns:
+        Distance [m], infinite without any, and the normal of the triangle, up.
+
+    Source: Moeller and Trumbore (1997) for a ray and a triangle.
+    """
+    column, row = _cells_below(heights, size, origin, along)
+    x, y = (np.linspace(-0.5, 0.5, n) * extent for n, extent in zip(heights.shape[::-1], size, strict=False))
+
+    def corner(right: int, up: int) -> Array:
+        return np.stack((x[column + right], y[row + up], heights[row + up, column + right]), axis=-1)
+
+    a = np.concatenate((corner(0, 0), corner(0, 0)))
+    e = np.concatenate((corner(1, 0), corner(1, 1))) - a
+    f = np.concatenate((corner(1, 1), corner(0, 1))) - a
+    across = np.cross(along, f)
+    volume = (e * across).sum(axis=1)
+    safe = np.where(volume == 0.0, 1.0, volume)
+    u = ((origin - a) * across).sum(axis=1) / safe
+    beside = np.cross(origin - a, e)
+    v, t = beside @ along / safe, (f * beside).sum(axis=1) / safe
+    meets = (volume != 0.0) & (t >= 0.0) & (u >= -_ON_EDGE) & (v >= -_ON_EDGE) & (u + v <= 1.0 + _ON_EDGE)
+    if not meets.any():
+        return np.inf, np.zeros(3)
+    first = np.flatnonzero(meets)[np.argmin(t[meets])]
+    normal = np.cross(e[first], f[first])
+    return float(t[first]), normal / np.linalg.norm(normal)
+
+
+def _cells_below(heights: Array, size: Array, origin: Array, along: Array) -> tuple[Array, Array]:
+    """Columns and rows of the cells over which a ray passes between the lowest and the highest point, strip by strip."""
+    half = np.array([*size[:2] / 2, 0.0])
+    low, high = (
+        np.array([side * half[0], side * half[1], level]) for side, level in ((-1, heights.min()), (1, heights.max()))
+    )
+    slack = _ON_EDGE * max(*size[:2], np.ptp(heights))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.sort((np.stack((low - slack, high + slack)) - origin) / along, axis=0)
+        stays = (along == 0.0) & (origin >= low - slack) & (origin <= high + slack)
+        start, end = max(np.where(stays, 0.0, ends[0]).max(), 0.0), np.where(stays, np.inf, ends[1]).min()
+    none = np.zeros(0, int)
+    if not (start <= end < np.inf) or ((along == 0.0) & ~stays).any():
+        return none, none
+    n_rows, n_columns = heights.shape
+    reach = np.sort(origin[0] + along[0] * np.array([start, end]))
+    first, last = (np.clip((reach / size[0] + 0.5) * (n_columns - 1), 0, n_columns - 1)).astype(int)
+    columns = np.arange(max(first - 1, 0), min(last + 1, n_columns - 2) + 1)
+    lines = (np.stack((columns - 1, columns + 2)) / (n_columns - 1) - 0.5) * size[0]  # a strip, and one beside it
+    times = np.full(lines.shape, [[start], [end]]) if along[0] == 0.0 else np.sort((lines - origin[0]) / along[0], axis=0)
+    y = np.sort(origin[1] + along[1] * np.clip(times, start, end), axis=0)
+    rows = np.clip(((y / size[1] + 0.5) * (n_rows - 1)), 0, n_rows - 1).astype(int)
+    bottom, top = np.maximum(rows[0] - 1, 0), np.minimum(rows[1] + 1, n_rows - 2)
+    counts = top - bottom + 1
+    each = np.repeat(np.arange(len(columns)), counts)
+    return columns[each], bottom[each] + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
