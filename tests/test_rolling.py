@@ -479,3 +479,55 @@ def test_targets_of_a_wheel_are_reached_on_its_plane_alone(height, distance, tmp
     found = json.loads(out)
     assert found["targets"]["w"]["largest_position"] == pytest.approx(distance, abs=1e-6)
     assert found["joint_q"][0][:3] == pytest.approx([0.5, 0.1, min(height, 0.3)], abs=1e-6)
+
+
+HELD_WHEEL = """
+simcli: 1
+params: {a: 0.3, k: 200, R: 0.25}
+world: {gravity: ["${9.81*sin(a)}", 0, "${-9.81*cos(a)}"]}
+bodies: {wheel: {mass: 2, inertia: {diag: [0.05, 0.1, 0.05]}, pose: {xyz: [0, 0, "${R}"]}}}
+joints: {roll: {type: rolling, parent: world, child: wheel, axis: [0, 1, 0], radius: "${R}"}}
+forces:
+  hold: {type: spring, a: {world: [-1, 0, "${R}"]}, b: {body: wheel, at: [0, 0, 0]}, stiffness: "${k}", rest_length: 1}
+solver: {type: SOLVER}
+run: {duration: 1}
+"""
+SLEIGH = """
+simcli: 1
+bodies: {s: {mass: 2, inertia: {diag: [0.05, 0.1, 0.05]}}}
+joints:
+  ice: {type: planar, parent: world, child: s, axis: [0, 0, 1], at: [0, 0, 0]}
+  blade: {type: knife_edge, parent: world, child: s, axis: [1, 0, 0], loop: true}
+forces: {pull: {type: wrench, body: s, force: [0, 0, 0]}}
+solver: {type: SOLVER}
+run: {duration: 1}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", "maximal"])
+def test_a_wheel_rests_where_its_spring_holds_it_and_a_sleigh_anywhere(tmp_path, monkeypatch, capfd, solver):
+    """A wheel on an incline, which may topple; blades bear what pulls aside, and nothing that pulls ahead."""
+    monkeypatch.chdir(tmp_path)
+    Path("wheel.yaml").write_text(HELD_WHEEL.replace("SOLVER", solver))
+    Path("sleigh.yaml").write_text(SLEIGH.replace("SOLVER", solver))
+    code, out, _ = told_here(capfd, "modes", "wheel.yaml", "--json")
+    found = json.loads(out)
+    rest, down = found["equilibrium"], 2 * G * np.sin(0.3)
+    x = down / 200
+    assert code == 0
+    assert rest["joint_q"]["roll"][0] == pytest.approx(x, abs=1e-10)
+    assert rest["joint_q"]["roll"][4] == pytest.approx(np.sin(x / 0.25 / 2), abs=1e-10)  # it has rolled there
+    assert rest["joint_wrench"]["roll"][2] == pytest.approx(2 * G * np.cos(0.3), rel=1e-10)
+    assert (rest["stable"], rest["falling_directions"], rest["neutral_directions"]) == (False, 1, 1)
+    topples = (2 * G * np.cos(0.3) * 0.25 - down / (1 + x) * 0.25**2) / (0.05 + 2 * 0.25**2)
+    rates = sorted(mode["omega"] for mode in found["modes"])
+    assert rates == pytest.approx([0, np.sqrt(topples), np.sqrt(200 / (2 + 0.1 / 0.25**2))], abs=1e-6)
+    code, out, _ = told_here(capfd, "equilibrium", "sleigh.yaml", "--json")
+    assert (code, json.loads(out)["neutral_directions"]) == (0, 2)
+    code, out, said = told_here(capfd, "equilibrium", "sleigh.yaml", "--json", "--set", "forces.pull.force=[0, 3, 0]")
+    aside = json.loads(out)
+    assert aside["joint_wrench"]["blade"][1] == pytest.approx(-3)
+    assert (aside["falling_directions"], aside["stable"]) == (None, None)
+    code, _, said = told_here(capfd, "equilibrium", "sleigh.yaml", "--set", "forces.pull.force=[3, 0, 0]")
+    assert code != 0
+    assert "no equilibrium" in said

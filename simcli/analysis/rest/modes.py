@@ -22,7 +22,7 @@ from simcli.analysis.rest.prestress import (
     solve_prestress,
     without,
 )
-from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
+from simcli.analysis.rest.spectrum import SYMMETRIC, MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
@@ -30,6 +30,7 @@ from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.constraint_tables import Form
 from simcli.model.forms.maximal_form import maximal_form
+from simcli.model.joints.catalogue import NONHOLONOMIC_KINDS
 from simcli.model.joints.state import State
 from simcli.model.tables.model import Array, DriveMode, JointKind, Model
 from simcli.model.tables.signal_tables import Driven, MotionKind, SignalKind
@@ -182,15 +183,22 @@ class Study:
     def slopes(self) -> tuple[int, int]:
         """Numbers of directions in which energy falls, and in which it stays: eigenvalues of the stiffness.
 
-        Directions without inertia do not count. Both numbers are -1 where forces have a kink.
+        Directions without inertia do not count. Both numbers are -1 where forces have a kink, and where what wheels and
+        blades bear turns with them: such a stiffness is not symmetric, and no energy has it.
         """
         if self.stiffness.kink >= 0:
             return -1, -1
         T, _ = split_by_inertia(self.statics.mass(self.equilibrium.posture))
         K = T.T @ self.stiffness.matrix @ T
+        if self._holds_velocities and np.abs(K - K.T).max(initial=0.0) > SYMMETRIC * np.abs(K).max(initial=0.0):
+            return -1, -1
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         flat = np.abs(values) <= rounding_of(values, T @ vectors, self.noise)
         return int((~flat & (values < 0.0)).sum()), int(flat.sum())
+
+    @property
+    def _holds_velocities(self) -> bool:
+        return bool(np.isin(self.model.joints.kind, NONHOLONOMIC_KINDS).any())
 
     def along(self, direction: int) -> str:
         """A direction in words: the dof that it moves most."""

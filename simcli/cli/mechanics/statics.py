@@ -137,6 +137,8 @@ def stability(study: "Study") -> str:
     """Whether an equilibrium is stable, in words."""
     falls, stays = study.slopes
     if falls < 0:
+        if study.stiffness.kink < 0:
+            return "equilibrium of wheels or blades that bear loads, of which no energy tells whether it is stable,"
         return "equilibrium where forces have a kink"
     if falls:
         return f"unstable equilibrium, energy falls in {console.plural(falls, 'direction')},"
