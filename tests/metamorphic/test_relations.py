@@ -40,7 +40,7 @@ FLAT = 5e-6  # [rad/s], what places 150 m away round by over step and radius, an
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
 UNCHANGED = [mode for mode in RIGID if mode not in (("generalized", "semi_implicit"), ("generalized", "implicit"))]
 FIRST = [mode for mode in RIGID if mode[1] in ("semi_implicit", "moreau")]  # one law of steps, whatever touches or stops
-BY_FORCE = [mode for mode in RIGID if mode[1] not in ("zhong06", "generalized_alpha")]
+NATURALS = [("natural", "zhong06"), ("natural", "moreau")]
 ROLLING = [mode for mode in RIGID if mode[0] != "natural"]  # natural steps meet positions alone
 TREES = [mode for mode in FIRST if mode[0] != "natural"]
 TOUCH = [mode for mode in RIGID if mode[1] in CONTACT_INTEGRATORS and mode[1] not in ("rk4", "implicit")]
@@ -145,10 +145,13 @@ CASES = {
     "turntable of links welded": Case(
         of.on_turntable, by.welded, [GENERALIZED, NATURAL], OF_STEP, loads=False, dt=2e-3, time=0.5
     ),
-    **{f"elements {name}": Case(elements, twin, BY_FORCE) for name, twin in by.EVERYWHERE.items()},
-    "elements beside a gyroscope": Case(elements, by.beside_a_gyroscope, BY_FORCE),
+    **{f"elements {name}": Case(elements, twin, ROLLING) for name, twin in by.EVERYWHERE.items()},
+    "elements beside a gyroscope": Case(elements, by.beside_a_gyroscope, ROLLING),
     # What coordinates pay out is measured in the mean of two poses there, which is none: of second order in the step.
-    "elements turned in steps of zhong06": Case(elements, by.turned_and_moved, [("natural", "zhong06")], 1e-6),
+    **{
+        f"elements {name} in natural coordinates": Case(elements, twin, NATURALS, 1e-6)
+        for name, twin in by.EVERYWHERE.items()
+    },
     "elements beside a stop": Case(elements, by.beside_a_stop, TREES),
     "straight elements beside touching": Case(straight, by.beside_touching, [GENERALIZED], AT_ONCE),
     # Bounds of a rate along a row whose direction turns: in steps with contact they hold along that of the start.

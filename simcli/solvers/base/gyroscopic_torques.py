@@ -8,7 +8,7 @@ from simcli.kernels.articulation.report import effort_now
 from simcli.kernels.articulation.retraction import mean_spin, turning_rate
 from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.elementary import select_parts
+from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.values import Force, Sym3, Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
@@ -241,6 +241,35 @@ def load_turns(c: ti.template(), w: ti.i32, moves: ti.template()):
             d = o.first_qd.at(n)
             change = change_of_torque(c, w, n, vector_at(c.state.qd, w, d), moves)
             store_vector(c.bound.system.load, w, c.tables.unknown.at(d), change)
+
+
+@needs.held_gyroscopes
+@ti.func
+def find_worst_turn(c: ti.template(), w: ti.i32):
+    """The largest lack of a step also of what held bodies turn by the change of their torques, which a correction takes in.
+
+    What keeps its rows without one, as a ball that rolls on a level plane, would have the torques of where the step begins,
+    or those of its middle where something else in the world asks for corrections. After the first one rows alone ask,
+    which turn what they hold; wheels do not stand in the way of turns about the normal.
+
+    Writes: c.bound.worst
+    """
+    h = c.constants.load(w, H)
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    asks = zero + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) + _rolls(c)
+    worst = c.bound.worst.load(w, 0)
+    for n in range(o.n):
+        if o.carries.at(n) + o.is_alone.at(n) == 0:
+            turn = gains_spin(c, w, n, vector_at(c.state.qd, w, o.first_qd.at(n)), h) * h
+            acts = (asks > 0.0) & (zero + o.spins.load(w, n) != 0.0)
+            worst = ti.max(worst, select(acts, turn, zero))
+    c.bound.worst.store(w, 0, worst)
+
+
+def _rolls(c):
+    """1 where some rows hold velocities alone, else 0 (inside kernels)."""
+    return 1.0 if c.bound.system.rows.wheels.has_slips else 0.0
 
 
 def _efforts_from(t, s, w, d):

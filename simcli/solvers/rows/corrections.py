@@ -3,7 +3,6 @@
 Stages of trees, free bodies and natural coordinates, and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.pack_arrays import copy
@@ -12,7 +11,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
-from simcli.solvers.base.gyroscopic_torques import gains_spin, load_turns
+from simcli.solvers.base.gyroscopic_torques import find_worst_turn, load_turns
 from simcli.solvers.base.integrators import H
 
 
@@ -147,7 +146,7 @@ def find_worst(c: ti.template(), w: ti.i32):
         worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
     c.bound.worst.store(w, 0, worst)
     _find_worst_excess(c, w)
-    _find_worst_turn(c, w)
+    find_worst_turn(c, w)
 
 
 @needs.excess
@@ -159,35 +158,6 @@ def _find_worst_excess(c: ti.template(), w: ti.i32):
         violation = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
         worst = ti.max(worst, ti.abs(violation) * h * c.g.load(w, 0))
     c.bound.worst.store(w, 0, worst)
-
-
-@needs.held_gyroscopes
-@ti.func
-def _find_worst_turn(c: ti.template(), w: ti.i32):
-    """Likewise of what held bodies turn in the step by the change of their gyroscopic torques, which a correction takes in.
-
-    What keeps its rows without one, as a ball that rolls on a level plane, would have the torques of where the step begins,
-    or those of its middle where something else in the world asks for corrections. After the first one rows alone ask,
-    which turn what they hold; wheels do not stand in the way of turns about the normal.
-
-    Writes: c.bound.worst
-    """
-    h = c.constants.load(w, H)
-    o = c.gyroscopes
-    zero = c.tables.arena.zero()
-    asks = zero + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) + _rolls(c)
-    worst = c.bound.worst.load(w, 0)
-    for n in range(o.n):
-        if o.carries.at(n) + o.is_alone.at(n) == 0:
-            turn = gains_spin(c, w, n, vector_at(c.state.qd, w, o.first_qd.at(n)), h) * h
-            acts = (asks > 0.0) & (zero + o.spins.load(w, n) != 0.0)
-            worst = ti.max(worst, select(acts, turn, zero))
-    c.bound.worst.store(w, 0, worst)
-
-
-def _rolls(c):
-    """1 where some rows hold velocities alone, else 0 (inside kernels)."""
-    return 1.0 if c.bound.system.rows.wheels.has_slips else 0.0
 
 
 def needs_correction(c, w):
