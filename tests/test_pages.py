@@ -76,9 +76,9 @@ def command(words):
     assert cli_process.run_command(words, debug=False, as_json=False) == Exit.OK
 
 
-def test_the_page_names_twelve_scenes_and_their_pictures():
-    assert len(ENTRIES) == 12
-    assert len(re.findall(r"^## ", PAGE.read_text(), re.MULTILINE)) == 12
+def test_the_page_names_thirteen_scenes_and_their_pictures():
+    assert len(ENTRIES) == 13
+    assert len(re.findall(r"^## ", PAGE.read_text(), re.MULTILINE)) == 13
     assert {file for entry in ENTRIES for file in (entry.picture, entry.film)} == {*(DOCS / "gallery").iterdir()} - {
         ROBOT_PICTURE
     }
