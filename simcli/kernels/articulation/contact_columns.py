@@ -6,7 +6,7 @@ contacts of the same number between other links, each of them marks the links th
 
 from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
+from simcli.kernels.complementarity.large import see_body, see_velocity
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
@@ -254,7 +254,7 @@ def see_link(
 ):
     """What contact c of a large world sees of a link, whose velocities are those of no other.
 
-    Writes: p.large.{body, seen, turning}
+    Writes: p.large.{body, sixes}
     """
     first = -1
     if link >= 0:
@@ -264,11 +264,10 @@ def see_link(
         for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
             u = p.n_given - 1 - t.unknown.at(d)
             motion = s.S.load(w, d)
-            at = SEEN * c + DOFS * side + u % DOFS
             v = point_velocity(motion, point)
-            p.large.seen.store(w, at, seen_along(axes, v, sign))
-            for turning in ti.static(p.large.views[1:]):
-                turning.store(w, at, seen_along(frame, motion.angular, sign))
+            see_velocity(p, p.contacts, w, c, side, u, seen_along(axes, v, sign))
+            for spins in ti.static(p.triples[1:]):
+                see_velocity(p, spins, w, c, side, u, seen_along(frame, motion.angular, sign))
 
 
 def seen_along(axes, v: Vec3, sign) -> Vec3:

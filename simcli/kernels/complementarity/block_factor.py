@@ -37,15 +37,15 @@ class BlockFactor:
         self.diagonal, self.unit, self.row = (notes.reserve(DOFS * graph.n) for _ in range(3))
 
 
-def rows_of(f, w, at) -> list:
+def rows_of(notes, w, at, n: int = DOFS) -> list:
     """Rows of the block that begins at a place."""
-    return [f.notes.load(w, at + k) for k in range(DOFS)]
+    return [notes.load(w, at + k) for k in range(n)]
 
 
-def put_rows(f, w, at, rows: list):
+def put_rows(notes, w, at, rows: list):
     """Replace a block."""
     for k, row in enumerate(rows):
-        f.notes.store(w, at + k, row)
+        notes.store(w, at + k, row)
 
 
 def six(x, w, body) -> list:
@@ -61,9 +61,14 @@ def put_six(x, w, body, values: list):
 
 def weighted(rows: list, weights):
     """The sum of rows by the numbers of a vector: a row of a product."""
-    total = get_lane(weights, 0) * rows[0]
-    for k in range(1, DOFS):
-        total = total + get_lane(weights, k) * rows[k]
+    return combined(rows, [get_lane(weights, k) for k in range(DOFS)])
+
+
+def combined(rows: list, numbers: list):
+    """The sum of rows, each times a number."""
+    total = numbers[0] * rows[0]
+    for number, row in zip(numbers[1:], rows[1:], strict=True):
+        total = total + number * row
     return local(total)
 
 
@@ -197,8 +202,8 @@ def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i
     Writes: f.{lower, row}
     """
     g = f.graph
-    left = _right_solved(rows_of(f, w, f.row + DOFS * body), rows_of(f, w, f.diagonal + DOFS * body))
-    put_rows(f, w, f.lower + DOFS * entry, left)
+    left = _right_solved(rows_of(f.notes, w, f.row + DOFS * body), rows_of(f.notes, w, f.diagonal + DOFS * body))
+    put_rows(f.notes, w, f.lower + DOFS * entry, left)
     for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
         at = f.row + DOFS * g.notes.load(w, g.column + e)
         take_away(f, w, at, left, f.upper + DOFS * e)
@@ -206,7 +211,7 @@ def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i
 
 def take_away(f, w, at, left: list, other):
     """Subtract the product with another block from the block at a place."""
-    rows = rows_of(f, w, other)
+    rows = rows_of(f.notes, w, other)
     for k in range(DOFS):
         f.notes.store(w, at + k, f.notes.load(w, at + k) - weighted(rows, left[k]))
 
@@ -218,11 +223,12 @@ def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
     Writes: f.{diagonal, unit, upper}
     """
     g = f.graph
-    pivot, unit = _split(rows_of(f, w, f.row + DOFS * body))
-    put_rows(f, w, f.diagonal + DOFS * body, pivot)
-    put_rows(f, w, f.unit + DOFS * body, unit)
+    pivot, unit = _split(rows_of(f.notes, w, f.row + DOFS * body))
+    put_rows(f.notes, w, f.diagonal + DOFS * body, pivot)
+    put_rows(f.notes, w, f.unit + DOFS * body, unit)
     for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-        put_rows(f, w, f.upper + DOFS * e, _below(rows_of(f, w, f.row + DOFS * g.notes.load(w, g.column + e)), unit))
+        block = rows_of(f.notes, w, f.row + DOFS * g.notes.load(w, g.column + e))
+        put_rows(f.notes, w, f.upper + DOFS * e, _below(block, unit))
 
 
 @ti.func
@@ -238,13 +244,13 @@ def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
             take_product(f, w, x, body, f.lower + DOFS * g.notes.load(w, g.row_entry + t), other)
-        put_six(x, w, body, _forward(six(x, w, body), rows_of(f, w, f.unit + DOFS * body)))
+        put_six(x, w, body, _forward(six(x, w, body), rows_of(f.notes, w, f.unit + DOFS * body)))
     for m in range(f.n):
         i = f.n - 1 - m
         body = g.notes.load(w, g.order + i)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
             take_product(f, w, x, body, f.upper + DOFS * e, g.notes.load(w, g.column + e))
-        put_six(x, w, body, _backward(six(x, w, body), rows_of(f, w, f.diagonal + DOFS * body)))
+        put_six(x, w, body, _backward(six(x, w, body), rows_of(f.notes, w, f.diagonal + DOFS * body)))
 
 
 @ti.func

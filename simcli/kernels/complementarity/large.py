@@ -17,16 +17,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor
-from simcli.kernels.complementarity.dense import put_three, three, whole
+from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor, combined, put_rows, put_six, rows_of, six
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import get_lane, put_lane, vector
 from simcli.kernels.language.values import Mat3, Vec3
 
-SEEN = 2 * DOFS  # of a contact
+AXES = 3  # of a contact: the normal, two tangents
 MOST_VECTORS = 200  # of a search (krylov.py)
 _CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
@@ -57,15 +58,15 @@ class Large:
         has_spins: whether contacts have spins.
 
     Attributes:
-        value: entries of the rows.  seen: (SEEN contacts) what a contact sees of each velocity: normal, two tangents.
-        body: (2 contacts) bodies that it sees, -1 for none.  turning: (SEEN contacts) what its spins see, likewise.
-        inverse: (36 bodies) inverse of the mass of a body.
+        value: entries of the rows.  body: (2 contacts) bodies that a contact sees, -1 for none.
+        sixes: vectors of the velocities of a body.  seen: (2 AXES contacts) what a contact sees of those of A, then of B,
+            along each axis.  turning: likewise of its spins.  inverse: (DOFS bodies) rows of the inverse of a mass.
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
         along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
         row_gain, gains: G of the matrix at hand: of rows, of contacts, and of spins if there are any.
-        views: `seen`, and `turning` if there are spins.
+        n_views: what contacts see, and what their spins see if there are any.
         krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
     """
 
@@ -78,10 +79,11 @@ class Large:
         n = self.n = DOFS * pattern.n_bodies
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
         self.value = arena.array(len(pattern.column))
-        self.seen, self.body = arena.array(SEEN * n_contacts, Vec3), arena.array(2 * n_contacts)
-        self.turning = arena.array(SEEN * n_contacts, Vec3) if has_spins else None
-        self.views = [self.seen, self.turning] if has_spins else [self.seen]
-        self.inverse = arena.array(DOFS * DOFS * pattern.n_bodies)
+        self.body, self.n_views = arena.array(2 * n_contacts), 1 + has_spins
+        self.sixes = Notes(arena, width=DOFS)
+        self.seen = self.sixes.reserve(2 * AXES * n_contacts)
+        self.turning = self.sixes.reserve(2 * AXES * n_contacts * has_spins)
+        self.inverse = self.sixes.reserve(DOFS * pattern.n_bodies)
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
@@ -93,7 +95,7 @@ class Large:
         self.hessenberg = arena.array((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.array(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.single.array()
-        self.row_gain, self.gains = arena.array(n_rows), [arena.array(n_contacts, Mat3) for _ in self.views]
+        self.row_gain, self.gains = arena.array(n_rows), [arena.array(n_contacts, Mat3) for _ in range(self.n_views)]
         self.close = _CLOSE[arena.device.precision]
 
 
@@ -122,31 +124,39 @@ def body_of(p, w, c, side):
     return whole(p.large.body, w, 2 * c + side)
 
 
-def velocities_seen(p, triple):
-    """What contacts, or their spins, see of each velocity."""
+def view_of(p, triple):
+    """Where in p.large.sixes stands what contacts, or their spins, see."""
     return p.large.seen if triple is p.contacts else p.large.turning
 
 
-def half_seen(p, triple, w, c, side, half) -> Mat3:
-    """What contact c, or its spins, see of three velocities of one of its bodies, a row for each."""
-    at = local(SEEN * c + DOFS * side + 3 * half)
-    return Mat3(*(part for k in range(3) for part in velocities_seen(p, triple).load(w, at + k).parts))
+def seen_rows(p, view, w, c, side) -> list:
+    """What contact c, or its spins, see of one of its bodies, a vector for each axis."""
+    return rows_of(p.large.sixes, w, view + 2 * AXES * c + AXES * side, AXES)
 
 
 @ti.func
 def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32):
     """Contact c sees the body of a velocity, or none for -1; nothing of its velocities yet, nor do its spins.
 
-    Writes: p.large.{body, seen, turning}
+    Writes: p.large.{body, sixes}
     """
-    zero = p.arena.zero()
     body = -1
     if first >= 0:
         body = first // DOFS
-    p.large.body.store(w, 2 * c + side, zero + ti.cast(body, p.arena.device.real))
-    for k in range(DOFS):
-        for view in ti.static(p.large.views):
-            view.store(w, SEEN * c + DOFS * side + k, Vec3(zero, zero, zero))
+    p.large.body.store(w, 2 * c + side, p.arena.zero() + ti.cast(body, p.arena.device.real))
+    nothing = vector([p.arena.zero()] * DOFS)
+    for triple in ti.static(p.triples):
+        put_rows(p.large.sixes, w, view_of(p, triple) + 2 * AXES * c + AXES * side, [nothing] * AXES)
+
+
+@ti.func
+def see_velocity(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, a: ti.i32, x: ti.template()):
+    """Contact c, or its spins, see x of velocity a, one of the body of a side.
+
+    Writes: p.large.sixes
+    """
+    for m in ti.static(range(AXES)):
+        p.large.sixes.part(w, view_of(p, triple) + 2 * AXES * c + AXES * side + m, a % DOFS)._assign(x.parts[m])
 
 
 @ti.func
@@ -179,9 +189,21 @@ def speed_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i3
     for side in range(2):
         body = body_of(p, w, c, side)
         if body >= 0:
-            for half in range(2):
-                total = total + half_seen(p, triple, w, c, side, half).transposed_times(three(v, w, 2 * body + half))
+            x = vector(six(v, w, body))
+            total = total + speeds(seen_rows(p, view_of(p, triple), w, c, side), x)
     return total
+
+
+def speeds(rows: list, x) -> Vec3:
+    """The inner products of a vector with those of each axis."""
+    return Vec3(*(sum_of(row * x) for row in rows))
+
+
+def sum_of(x):
+    """The sum of the numbers of a vector, the halves apart."""
+    x = local(x)
+    parts = [get_lane(x, k) for k in range(DOFS)]
+    return local((parts[0] + parts[1] + parts[2]) + (parts[3] + parts[4] + parts[5]))
 
 
 @ti.func
@@ -193,9 +215,8 @@ def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32
     for side in range(2):
         body = body_of(p, w, c, side)
         if body >= 0:
-            for half in range(2):
-                k = 2 * body + half
-                put_three(out, w, k, three(out, w, k) + half_seen(p, triple, w, c, side, half) * x)
+            pulled = combined(seen_rows(p, view_of(p, triple), w, c, side), x.parts)
+            put_six(out, w, body, [old + get_lane(pulled, k) for k, old in enumerate(six(out, w, body))])
 
 
 @ti.func
@@ -228,48 +249,42 @@ def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.templ
 def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
     """M^-1 x in place.
 
-    Writes: x, p.large.image
+    Writes: x
     """
-    for b in range(p.large.n_bodies):
-        for i in range(DOFS):
-            p.large.image.store(w, i, x.load(w, DOFS * b + i))
-        for i in range(DOFS):
-            total = p.arena.zero()
-            for j in range(DOFS):
-                total = total + p.large.inverse.load(w, DOFS * (DOFS * b + i) + j) * p.large.image.load(w, j)
-            x.store(w, DOFS * b + i, total)
+    g = p.large
+    for b in range(g.n_bodies):
+        found = combined(rows_of(g.sixes, w, g.inverse + DOFS * b), six(x, w, b))
+        put_six(x, w, b, [get_lane(found, k) for k in range(DOFS)])
+
+
+def mass_row(p, w, b, k):
+    """A row of the mass of a body."""
+    return vector([p.mass.load(w, mass_place(p, DOFS * b + k, DOFS * b + m)) for m in range(DOFS)])
 
 
 @ti.func
 def invert_masses(p: ti.template(), w: ti.i32):
-    """Inverses of the masses of the bodies, by elimination in place.
+    """Inverses of the masses of the bodies.
 
     Reads:  p.mass
-    Writes: p.large.{inverse, weight}
+    Writes: p.large.{sixes, weight}
     """
     g = p.large
     for b in range(g.n_bodies):
-        at = DOFS * DOFS * b
-        for i in range(DOFS):
-            for j in range(DOFS):
-                g.inverse.store(w, at + DOFS * i + j, p.mass.load(w, mass_place(p, DOFS * b + i, DOFS * b + j)))
-        for k in range(DOFS):
-            pivot = 1.0 / g.inverse.load(w, at + DOFS * k + k)
-            g.inverse.store(w, at + DOFS * k + k, p.arena.zero() + 1.0)
-            for j in range(DOFS):
-                g.inverse.store(w, at + DOFS * k + j, g.inverse.load(w, at + DOFS * k + j) * pivot)
-            for i in range(DOFS):
-                if i != k:
-                    _eliminate(g.inverse, w, at, i, k)
-        for i in range(DOFS):
-            g.weight.store(w, DOFS * b + i, g.inverse.load(w, at + DOFS * i + i))
+        rows = inverted([mass_row(p, w, b, k) for k in range(DOFS)])
+        put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
+        put_six(g.weight, w, b, [get_lane(row, k) for k, row in enumerate(rows)])
 
 
-@ti.func
-def _eliminate(inverse: ti.template(), w: ti.i32, at: ti.i32, i: ti.i32, k: ti.i32):
-    """Take the pivot's row k out of row i of the block that begins at a place."""
-    factor = inverse.load(w, at + DOFS * i + k)
-    inverse.store(w, at + DOFS * i + k, inverse.arena.zero())
-    for j in range(DOFS):
-        value = inverse.load(w, at + DOFS * i + j) - factor * inverse.load(w, at + DOFS * k + j)
-        inverse.store(w, at + DOFS * i + j, value)
+def inverted(rows: list) -> list:
+    """The inverse of a block, symmetric and positive, by elimination without pivoting."""
+    for k in range(DOFS):
+        inverse = local(1.0 / get_lane(rows[k], k))
+        put_lane(rows[k], k, 1.0)
+        rows[k] = local(rows[k] * inverse)
+        for i in range(DOFS):
+            if i != k:
+                factor = local(get_lane(rows[i], k))
+                put_lane(rows[i], k, 0.0)
+                rows[i] = local(rows[i] - rows[k] * factor)
+    return rows

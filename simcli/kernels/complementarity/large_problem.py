@@ -1,6 +1,6 @@
 """What the rounds of a large world share, and the condensed matrix without its entries."""
 
-from simcli.kernels.complementarity.block_factor import clear_blocks, factorize_blocks, place_of
+from simcli.kernels.complementarity.block_factor import clear_blocks, combined, factorize_blocks, place_of, rows_of, weighted
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
@@ -14,20 +14,21 @@ from simcli.kernels.complementarity.graph import (
 )
 from simcli.kernels.complementarity.large import (
     DOFS,
-    SEEN,
     body_of,
     invert_masses,
-    mass_place,
+    mass_row,
     multiply_blocks,
     pull_of_row,
     pull_of_triple,
+    seen_rows,
     solve_blocks,
     speed_of_row,
     speed_of_triple,
-    velocities_seen,
+    sum_of,
+    view_of,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import vector
+from simcli.kernels.language.expressions import get_lane, vector
 from simcli.kernels.language.values import Vec3
 
 
@@ -47,7 +48,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
         p.rows.metric.store(w, s, metric_of_row(p, w, s))
     for triple in ti.static(p.triples):
         for c in range(whole(p.live, w, 1)):
-            diagonal_of_triple(p, triple, velocities_seen(p, triple), w, c)
+            diagonal_of_triple(p, triple, view_of(p, triple), w, c)
 
 
 @ti.func
@@ -65,45 +66,35 @@ def metric_of_row(p: ti.template(), w: ti.i32, s: ti.i32):
 @ti.func
 def _metric_of_entries(g: ti.template(), w: ti.i32, e: ti.i32, f: ti.i32):
     """What two entries of a row give to its metric: nothing if they are of different bodies."""
-    total = g.inverse.arena.zero()
+    total = g.sixes.arena.zero()
     a = g.column.at(e)
     b = g.column.at(f)
     if a // DOFS == b // DOFS:
-        total = g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, DOFS * a + b % DOFS)
+        total = g.value.load(w, e) * g.value.load(w, f) * g.sixes.part(w, g.inverse + a, b % DOFS)
     return total
 
 
 @ti.func
-def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.template(), w: ti.i32, c: ti.i32):
+def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.i32, w: ti.i32, c: ti.i32):
     """The diagonal of J M^-1 J^T of a contact, or of its spins, as `preparation.metric_of` takes it.
 
     Writes: triple.metric
     """
+    g = p.large
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     if triple.on.load(w, c) != 0.0:
         for side in range(2):
             body = body_of(p, w, c, side)
             if body >= 0:
-                first = SEEN * c + DOFS * side
-                for i in range(DOFS):
-                    total = total + _product(view.load(w, first + i), _moved(p.large, view, w, first, DOFS * body + i))
+                inverse = rows_of(g.sixes, w, g.inverse + DOFS * body)
+                total = total + squares_by(inverse, seen_rows(p, view, w, c, side))
     triple.metric.store(w, c, total)
 
 
-@ti.func
-def _moved(g: ti.template(), view: ti.template(), w: ti.i32, first: ti.i32, a: ti.i32):
-    """What a contact, or its spins, move velocity a of a body by, whose entries begin at a place."""
-    zero = g.inverse.arena.zero()
-    moved = Vec3(zero, zero, zero)
-    for j in range(DOFS):
-        moved = moved + view.load(w, first + j) * g.inverse.load(w, DOFS * a + j)
-    return moved
-
-
-def _product(a: Vec3, b: Vec3) -> Vec3:
-    """Part by part."""
-    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
+def squares_by(inverse: list, rows: list) -> Vec3:
+    """x^T A x of the vector of each axis."""
+    return Vec3(*(sum_of(row * weighted(inverse, row)) for row in rows))
 
 
 @ti.func
@@ -150,7 +141,7 @@ def factorize_large(p: ti.template(), w: ti.i32):
     for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
         for c in range(whole(p.live, w, 1)):
             if triple.on.load(w, c) != 0.0:
-                add_triple(p, velocities_seen(p, triple), gains, w, c)
+                add_triple(p, view_of(p, triple), gains, w, c)
     factorize_blocks(g.factor, w)
 
 
@@ -203,11 +194,6 @@ def place_contacts(p: ti.template(), w: ti.i32):
         g.notes.store(w, g.place + g.n_edges + c, found)
 
 
-def mass_row(p, w, b, k):
-    """A row of the mass of a body."""
-    return vector([p.mass.load(w, mass_place(p, DOFS * b + k, DOFS * b + m)) for m in range(DOFS)])
-
-
 @ti.func
 def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
     """Add J^T g J of a row to the matrix that is factorised.
@@ -252,7 +238,7 @@ def single(k, value):
 
 
 @ti.func
-def add_triple(p: ti.template(), view: ti.template(), gains: ti.template(), w: ti.i32, c: ti.i32):
+def add_triple(p: ti.template(), view: ti.i32, gains: ti.template(), w: ti.i32, c: ti.i32):
     """Add J^T G J of a contact, or of its spins, to the matrix that is factorised.
 
     Args:
@@ -270,13 +256,12 @@ def add_triple(p: ti.template(), view: ti.template(), gains: ti.template(), w: t
             if a >= 0 and b >= 0:
                 at = place_of(g.factor, w, a, b, entry)
             if at >= 0:
-                normal, first, second = seen_rows(view, w, c, other)
+                seen = seen_rows(p, view, w, c, one)
+                pulled = gained(gain, seen_rows(p, view, w, c, other))
                 for k in range(DOFS):
-                    x, y, z = gain.transposed_times(view.load(w, SEEN * c + DOFS * one + k)).parts
-                    add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
+                    add_to_row(g.factor, w, at + k, combined(pulled, [get_lane(row, k) for row in seen]))
 
 
-def seen_rows(view, w, c, side) -> list:
-    """What contact c, or its spins, see of one of its bodies, a vector for each direction."""
-    seen = [view.load(w, SEEN * c + DOFS * side + k).parts for k in range(DOFS)]
-    return [vector([parts[m] for parts in seen]) for m in range(3)]
+def gained(gain, rows: list) -> list:
+    """G J of a contact, J a vector for each axis."""
+    return [combined(rows, gain.parts[3 * m : 3 * m + 3]) for m in range(3)]

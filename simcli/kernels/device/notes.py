@@ -91,6 +91,10 @@ class Notes:
         """The value of a kind that begins at k (inside kernels)."""
         return kind(*(self.at(block, k + n) for n in range(kind.width)))
 
+    def part(self, block, k, m):
+        """Number m of vector k, assignable (inside kernels)."""
+        return self.item(self.place_of(block, k), m)
+
     def store(self, block, k, value):
         """Replace a scalar or vector, or the scalars of a value (inside kernels)."""
         if self.width > 1:
