@@ -20,6 +20,7 @@ from simcli.kernels.collision.collider import (
 )
 from simcli.kernels.collision.epa import penetration
 from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
+from simcli.kernels.collision.hierarchy import find_touching, renew_hierarchy
 from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report, tolerance
 from simcli.kernels.collision.rounds import ball_pair, plane_pair, round_pair
@@ -198,6 +199,19 @@ def detect(c: ti.template(), w: ti.i32):
         place = c.base.load(w, i) + c.position.load(w, i)
         c.low.store(w, i, place - reach)
         c.high.store(w, i, place + reach)
+    if ti.static(c.has_many):
+        _detect_by_hierarchy(c, w)
+    else:
+        _detect_by_pairs(c, w)
+    complete_rows(c, w)
+
+
+@ti.func
+def _detect_by_pairs(c: ti.template(), w: ti.i32):
+    """Contacts of all pairs whose boxes touch, one after the other.
+
+    Writes: c.{contacts, notes}
+    """
     for k in range(c.rule.n_touching):
         for m in range(c.rule.start.at(k), c.rule.end.at(k)):
             i = c.rule.order.at(k)
@@ -206,7 +220,19 @@ def detect(c: ti.template(), w: ti.i32):
                 near = boxes_touch(c, w, i, j)
                 if any_lane(near):
                     _collide_where_near(c, w, i, j, near)
-    complete_rows(c, w)
+
+
+@ti.func
+def _detect_by_hierarchy(c: ti.template(), w: ti.i32):
+    """The same pairs in the same order, of one world.
+
+    Writes: c.{contacts, notes, hierarchy}
+    """
+    renew_hierarchy(c, w)
+    for k in range(c.rule.n_touching):
+        i = c.rule.order.at(k)
+        for m in range(find_touching(c, w, i)):
+            _collide_where_near(c, w, i, c.hierarchy.notes.load(w, c.hierarchy.found + m), 1)
 
 
 @ti.func

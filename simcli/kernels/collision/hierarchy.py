@@ -1,0 +1,217 @@
+"""Pairs of shapes whose boxes touch, of one world with many shapes: by a tree of boxes instead of all pairs.
+
+The tree is a heap: node k has children 2k and 2k+1, leaves stand at n_leaves + place, one for each shape. It is built anew,
+by halves along the longest axis, when searches have become longer than they were; in between its boxes alone follow. It
+decides what is looked at, never what is found, nor in which order.
+
+    box     of a node: its low corner, and its high one times -1, so that a union is the least of each number
+
+Source: Ericson (2005), 6.2 and 6.6.
+"""
+
+from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.notes import Notes
+from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import get_lane, local, vector
+
+LEAST = 48  # shapes: fewer are compared pair by pair
+_NOWHERE = 1e30  # [m], a box that touches nothing
+_BOX = 6
+
+
+class Hierarchy:
+    """Memory of a tree.
+
+    Args:
+        arena: of one lane.
+        n: shapes.
+
+    Attributes:
+        shape, found: (n) shapes by place; those that a search has met.  highest: (nodes) index of a shape below each.
+        looked, expected: nodes that searches have looked at, in this step, and after the tree was built.
+        key: (n) [m], what places are sorted by.  box: (nodes).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, n: int):
+        self.arena, self.n = arena, n
+        self.n_leaves = 1 << (n - 1).bit_length()
+        self.notes, self.keys, self.boxes = Notes(arena, ti.i32), Notes(arena), Notes(arena, width=_BOX)
+        self.shape, self.found = self.notes.reserve(n), self.notes.reserve(n)
+        self.highest = self.notes.reserve(2 * self.n_leaves)
+        self.looked, self.expected = self.notes.reserve(1), self.notes.reserve(1)
+        self.key, self.box = self.keys.reserve(n), self.boxes.reserve(2 * self.n_leaves)
+
+
+@ti.func
+def renew_hierarchy(c: ti.template(), w: ti.i32):
+    """Boxes of now; places of now where searches have become long.
+
+    Reads:  c.{low, high}
+    Writes: c.hierarchy
+    """
+    h = c.hierarchy
+    looked, expected = h.notes.load(w, h.looked), h.notes.load(w, h.expected)
+    if expected == 0:  # the first step after the tree was built
+        h.notes.store(w, h.expected, looked)
+    if looked == 0 or (expected > 0 and looked // 5 * 4 > expected):
+        build(c, w)
+        h.notes.store(w, h.expected, 0)
+    h.notes.store(w, h.looked, 0)
+    _fit_boxes(c, w)
+
+
+@ti.func
+def build(c: ti.template(), w: ti.i32):
+    """Places for all shapes: halves of halves, each along the axis along which its shapes are farthest apart.
+
+    Writes: c.hierarchy.{notes, keys}
+    """
+    h = c.hierarchy
+    for place in range(h.n):
+        h.notes.store(w, h.shape + place, c.rule.order.at(place))
+    part = h.n_leaves
+    while part > 1:
+        for k in range(h.n_leaves // part):
+            if h.n - k * part > part // 2:
+                sort_part(c, w, k * part, ti.min(part, h.n - k * part))
+        part = part // 2
+
+
+@ti.func
+def _fit_boxes(c: ti.template(), w: ti.i32):
+    """The box of each node, from the leaves up.
+
+    Writes: c.hierarchy.{boxes, notes}
+    """
+    h = c.hierarchy
+    for place in range(h.n_leaves):
+        node = h.n_leaves + place
+        highest = -1
+        box = vector([h.arena.zero() + _NOWHERE] * _BOX)
+        if place < h.n:
+            highest = h.notes.load(w, h.shape + place)
+            box = box_of(c, w, highest)
+        h.notes.store(w, h.highest + node, highest)
+        h.boxes.store(w, h.box + node, box)
+    for k in range(1, h.n_leaves):
+        node = h.n_leaves - k
+        left, right = h.notes.load(w, h.highest + 2 * node), h.notes.load(w, h.highest + 2 * node + 1)
+        h.notes.store(w, h.highest + node, ti.max(left, right))
+        both = ti.min(h.boxes.load(w, h.box + 2 * node), h.boxes.load(w, h.box + 2 * node + 1))
+        h.boxes.store(w, h.box + node, both)
+
+
+def box_of(c, w, i):
+    """The box of a shape as the tree has it."""
+    return vector([*(c.low.part(w, i, k) for k in range(3)), *(c.high.part(w, i, k) * -1.0 for k in range(3))])
+
+
+def reach_of(c, w, i):
+    """What the numbers of boxes are at most that touch that of a shape."""
+    return vector([*(c.high.part(w, i, k) for k in range(3)), *(c.low.part(w, i, k) * -1.0 for k in range(3))])
+
+
+def is_within(box, reach):
+    """Whether no number of a box is more than what may be."""
+    over = local(box - reach)
+    most = get_lane(over, 0)
+    for k in range(1, _BOX):
+        most = ti.max(most, get_lane(over, k))
+    return local(most <= 0.0)
+
+
+@ti.func
+def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
+    """Shapes of a higher index whose boxes touch that of a shape, in order.
+
+    Returns:
+        how many; they stand in `found`.
+
+    Writes: c.hierarchy.notes
+    """
+    h = c.hierarchy
+    reach = reach_of(c, w, i)
+    count, node, looked = 0, 1, 0
+    while node > 0:
+        looked += 1
+        is_near = False
+        if h.notes.load(w, h.highest + node) > i:
+            is_near = is_within(h.boxes.load(w, h.box + node), reach)
+        if is_near and node < h.n_leaves:
+            node = 2 * node
+        else:
+            if is_near:
+                insert(h, w, count, h.notes.load(w, h.highest + node))
+                count += 1
+            while node & 1:
+                node = node >> 1
+            node = ti.select(node > 0, node + 1, 0)
+    h.notes.store(w, h.looked, h.notes.load(w, h.looked) + looked)
+    return count
+
+
+@ti.func
+def insert(h: ti.template(), w: ti.i32, count: ti.i32, i: ti.i32):
+    """Put a shape where it belongs among those that were found.
+
+    Writes: h.notes
+    """
+    at = count
+    while at > 0:
+        before = h.notes.load(w, h.found + at - 1)
+        if before > i:
+            h.notes.store(w, h.found + at, before)
+            at -= 1
+        else:
+            break
+    h.notes.store(w, h.found + at, i)
+
+
+@ti.func
+def sort_part(c: ti.template(), w: ti.i32, first: ti.i32, count: ti.i32):
+    """Sort places by the middles of their shapes, along the axis along which these are farthest apart.
+
+    Writes: c.hierarchy.{notes, keys}
+    """
+    h = c.hierarchy
+    least, most = vector([h.arena.zero() + _NOWHERE] * 3), vector([h.arena.zero() - _NOWHERE] * 3)
+    for place in range(first, first + count):
+        middle = _middle(c, w, h.notes.load(w, h.shape + place))
+        least, most = ti.min(least, middle), ti.max(most, middle)
+    wide = local(most - least)
+    x, y, z = get_lane(wide, 0), get_lane(wide, 1), get_lane(wide, 2)
+    for place in range(first, first + count):
+        middle = _middle(c, w, h.notes.load(w, h.shape + place))
+        other = ti.select(y >= z, get_lane(middle, 1), get_lane(middle, 2))
+        h.keys.store(w, h.key + place, ti.select((x >= y) & (x >= z), get_lane(middle, 0), other))
+    gap = count // 2
+    while gap > 0:
+        for place in range(first + gap, first + count):
+            _sift(h, w, first, place, gap)
+        gap = ti.select(gap == 2, 1, gap * 5 // 11)
+
+
+def _middle(c, w, i):
+    """[m], twice the middle of the box of a shape."""
+    return vector([c.low.part(w, i, k) + c.high.part(w, i, k) for k in range(3)])
+
+
+@ti.func
+def _sift(h: ti.template(), w: ti.i32, first: ti.i32, place: ti.i32, gap: ti.i32):
+    """Move what stands at a place before all that is more, by gaps.
+
+    Writes: h.{notes, keys}
+    """
+    key, shape, at = h.keys.load(w, h.key + place), h.notes.load(w, h.shape + place), place
+    while at >= first + gap:
+        before = h.keys.load(w, h.key + at - gap)
+        if before > key:
+            h.keys.store(w, h.key + at, before)
+            h.notes.store(w, h.shape + at, h.notes.load(w, h.shape + at - gap))
+            at -= gap
+        else:
+            break
+    h.keys.store(w, h.key + at, key)
+    h.notes.store(w, h.shape + at, shape)
