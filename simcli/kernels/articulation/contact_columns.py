@@ -5,15 +5,16 @@ contacts of the same number between other links, each of them marks the links th
 """
 
 from simcli.kernels.articulation.kinematics import point_velocity
+from simcli.kernels.complementarity.block_factor import DOFS, rows_of
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import see_body, see_velocity
+from simcli.kernels.complementarity.large import see_body
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.numbers import number
-from simcli.kernels.language.values import Vec3
+from simcli.kernels.language.values import Motion, Vec3
 
 
 @ti.func
@@ -64,9 +65,8 @@ def forget_links(k: ti.template(), p: ti.template(), w: ti.i32):
     """
     for n in range(2 * k.n_links):
         k.carries.store(w, n, k.arena.zero())
-    if ti.static(not p.is_large):
-        for i in range(p.n_threes):
-            p.marked.store(w, i, k.arena.zero())
+    for i in range(p.n_threes):
+        p.marked.store(w, i, k.arena.zero())
 
 
 @ti.func
@@ -239,9 +239,23 @@ def pull_dof(
 
 
 @ti.func
+def spread_motions(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
+    """The motions of the velocities of each body of a large world, number by number.
+
+    Reads:  s.S
+    Writes: p.large.sixes
+    """
+    g = p.large
+    for d in range(p.n_given):
+        u = p.n_given - 1 - t.unknown.at(d)
+        motion = s.S.load(w, d)
+        for m in ti.static(range(DOFS)):
+            g.sixes.part(w, g.motion + u // DOFS * DOFS + m, u % DOFS)._assign(motion.parts[m])
+
+
+@ti.func
 def see_link(
     t: ti.template(),
-    s: ti.template(),
     p: ti.template(),
     w: ti.i32,
     c: ti.i32,
@@ -254,20 +268,17 @@ def see_link(
 ):
     """What contact c of a large world sees of a link, whose velocities are those of no other.
 
+    Reads:  p.large.sixes of `spread_motions`
     Writes: p.large.{body, sixes}
     """
-    first = -1
+    body = -1
     if link >= 0:
-        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
-    see_body(p, w, c, side, first)
-    if link >= 0:
-        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
-            u = p.n_given - 1 - t.unknown.at(d)
-            motion = s.S.load(w, d)
-            v = point_velocity(motion, point)
-            see_velocity(p, p.contacts, w, c, side, u, seen_along(axes, v, sign))
-            for spins in ti.static(p.triples[1:]):
-                see_velocity(p, spins, w, c, side, u, seen_along(frame, motion.angular, sign))
+        body = (p.n_given - 1 - t.unknown.at(t.link_qd.at(link))) // DOFS
+        motion = Motion(*rows_of(p.large.sixes, w, p.large.motion + DOFS * body))
+        see_body(p, p.contacts, w, c, side, seen_along(axes, point_velocity(motion, point), sign))
+        for spins in ti.static(p.triples[1:]):
+            see_body(p, spins, w, c, side, seen_along(frame, motion.angular, sign))
+    p.large.body.store(w, 2 * c + side, p.arena.zero() + ti.cast(body, p.arena.device.real))
 
 
 def seen_along(axes, v: Vec3, sign) -> Vec3:

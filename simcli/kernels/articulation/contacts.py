@@ -15,6 +15,7 @@ from simcli.kernels.articulation.contact_columns import (
     pull_link,
     pull_marked,
     see_link,
+    spread_motions,
 )
 from simcli.kernels.articulation.contact_places import pushed_points
 from simcli.kernels.collision.collider import NO_GRAIN
@@ -48,7 +49,10 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Writes: p.contacts.{on, columns, length, jacobian}, p.spins.jacobian, or p.large; k.contacts.{along, across}
     """
     most = clear_contacts(k, p, w)
-    forget_links(k, p, w)
+    if ti.static(p.is_large):
+        spread_motions(t, s, p, w)
+    else:
+        forget_links(k, p, w)
     for c in range(most):
         k.terms.store(w, 0, k.arena.zero())
         alike = whole(k.contacts.alike, w, c)
@@ -128,8 +132,8 @@ def state_contact(
     a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
     b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
     if ti.static(p.is_large):
-        see_link(t, s, p, w, c, 0, a, point_a, axes, frame, -1.0)
-        see_link(t, s, p, w, c, 1, b, point_b, axes, frame, 1.0)
+        see_link(t, p, w, c, 0, a, point_a, axes, frame, -1.0)
+        see_link(t, p, w, c, 1, b, point_b, axes, frame, 1.0)
     elif ti.static(is_one_of_block(k, p, lane)):
         put(k.unit_along, w, lane, 0, along)
         mark_links(k, t, s, w, lane, 0, a, point_a)

@@ -61,6 +61,7 @@ class Large:
         value: entries of the rows.  body: (2 contacts) bodies that a contact sees, -1 for none.
         sixes: vectors of the velocities of a body.  seen: (2 AXES contacts) what a contact sees of those of A, then of B,
             along each axis.  turning: likewise of its spins.  inverse: (DOFS bodies) rows of the inverse of a mass.
+            motion: (DOFS bodies) each number of the motions that they are velocities of.
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
@@ -83,7 +84,7 @@ class Large:
         self.sixes = Notes(arena, width=DOFS)
         self.seen = self.sixes.reserve(2 * AXES * n_contacts)
         self.turning = self.sixes.reserve(2 * AXES * n_contacts * has_spins)
-        self.inverse = self.sixes.reserve(DOFS * pattern.n_bodies)
+        self.inverse, self.motion = (self.sixes.reserve(DOFS * pattern.n_bodies) for _ in range(2))
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
@@ -135,28 +136,12 @@ def seen_rows(p, view, w, c, side) -> list:
 
 
 @ti.func
-def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32):
-    """Contact c sees the body of a velocity, or none for -1; nothing of its velocities yet, nor do its spins.
-
-    Writes: p.large.{body, sixes}
-    """
-    body = -1
-    if first >= 0:
-        body = first // DOFS
-    p.large.body.store(w, 2 * c + side, p.arena.zero() + ti.cast(body, p.arena.device.real))
-    nothing = vector([p.arena.zero()] * DOFS)
-    for triple in ti.static(p.triples):
-        put_rows(p.large.sixes, w, view_of(p, triple) + 2 * AXES * c + AXES * side, [nothing] * AXES)
-
-
-@ti.func
-def see_velocity(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, a: ti.i32, x: ti.template()):
-    """Contact c, or its spins, see x of velocity a, one of the body of a side.
+def see_body(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, seen: ti.template()):
+    """What contact c, or its spins, see of the body of a side: along each axis, of all its velocities.
 
     Writes: p.large.sixes
     """
-    for m in ti.static(range(AXES)):
-        p.large.sixes.part(w, view_of(p, triple) + 2 * AXES * c + AXES * side + m, a % DOFS)._assign(x.parts[m])
+    put_rows(p.large.sixes, w, view_of(p, triple) + 2 * AXES * c + AXES * side, seen.parts)
 
 
 @ti.func
