@@ -22,7 +22,7 @@ from support.process import environment
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, on_cone, on_discs
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
 from simcli.kernels.complementarity.krylov import solve_large
-from simcli.kernels.complementarity.large import DOFS, SEEN, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN, SystemPattern
 from simcli.kernels.complementarity.large_problem import factorize_large, multiply
 from simcli.kernels.complementarity.measure import respond, row_speed, triple_speed
 from simcli.kernels.complementarity.preparation import prepare_problem
@@ -283,7 +283,7 @@ class Bench:
         own = [self.mass[DOFS * b : DOFS * (b + 1), DOFS * b : DOFS * (b + 1)][blocks] for b in range(N_BODIES)]
         values = [rng.normal(size=len(columns)) for columns in self.columns]
         body = np.array([[-1, 3], [2, -1], *(rng.choice(N_BODIES - 1, 2, replace=False) for _ in range(N_CONTACTS - 2))])
-        views = rng.normal(size=(2, N_CONTACTS, SEEN, 3))
+        views = rng.normal(size=(2, N_CONTACTS, 2, ROWS_SEEN, DOFS))
         self.on = np.arange(N_CONTACTS) % np.array([[5], [3]]) != 2
         self.on[1] &= self.on[0]  # spins are on only where their contact is
         rows = np.zeros((N_ROWS, LINEAR_N))
@@ -293,7 +293,7 @@ class Bench:
         for kind, c in np.argwhere(self.on):
             for side in np.flatnonzero(body[c] >= 0):
                 its = slice(DOFS * body[c, side], DOFS * (body[c, side] + 1))
-                self.triples[kind, c][:, its] = views[kind, c, DOFS * side : DOFS * (side + 1)].T
+                self.triples[kind, c][:, its] = views[kind, c, side]
         self.rows, self.gains = rows, 10.0 ** rng.uniform(-2, 2, len(rows))
         self.blocks = rng.normal(size=(2, N_CONTACTS, 3, 3)) + 3 * np.eye(3)
         self.given, self.impulses = rng.normal(size=LINEAR_N), (rng.normal(size=N_ROWS), rng.normal(size=(2, N_CONTACTS, 3)))
@@ -301,12 +301,13 @@ class Bench:
             pair
             for k, side in enumerate(p.triples)
             for pair in (
-                (p.large.views[k], views[k]),
                 (side.on, self.on[k]),
                 (p.large.gains[k], self.blocks[k]),
                 (side.impulse, self.impulses[1][k]),
             )
         ]
+        for at, view in zip((p.large.seen, p.large.turning), views, strict=True):
+            p.large.sixes.memory[0, at : at + 2 * ROWS_SEEN * N_CONTACTS] = view.reshape(-1, DOFS)
         for slot, array in (
             (p.mass, own),
             (p.large.value, np.concatenate(values)),

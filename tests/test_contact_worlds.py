@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.contact_scenes import NEUTRAL, RADIUS, YARD, batch, scene, write
+from support.large_worlds import heap
 from support.runs import committed, differing, digest, worlds_of
 
 from simcli import pipeline
@@ -97,3 +98,31 @@ def test_a_world_that_fails_changes_no_other(yard):
 def test_resting_ball_has_its_height(yard):
     _, _, rows = yard
     assert RADIUS * 0.999 < rows["frames/body_q"][-1, 1, 1, 2] < RADIUS * 1.001
+
+
+HEAPED = (
+    {"type": "box", "size": [0.2, 0.15, 0.1]},
+    {"type": "sphere", "radius": 0.1},
+    {"type": "capsule", "radius": 0.05, "length": 0.1},
+    {"type": "cylinder", "radius": 0.08, "length": 0.1},
+)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_pairs_found_by_a_tree_are_those_of_all(precision, tmp_path, monkeypatch):
+    """A heap that falls, a body far away, two at one place: the same bytes with the tree of boxes and pair by pair."""
+    content = heap(3, 4, HEAPED[0])
+    for k, body in enumerate(content["bodies"].values()):
+        body["shapes"]["s"] = HEAPED[k % len(HEAPED)]
+    first, *_, twin, far = content["bodies"].values()
+    twin["pose"], far["pose"] = dict(first["pose"]), {"xyz": [1e5, 0, 0.2]}
+    content |= {"solver": {"dt": STEP, "precision": precision}, "run": {"duration": 0.6}}
+    content["output"] = {"every": EVERY, "channels": ["state", "contacts"]}
+    found = []
+    for name, many in (("tree", 2), ("pairs", 10**6)):
+        monkeypatch.setattr("simcli.kernels.collision.collider.MANY_SHAPES", many)
+        execute(pipeline.Request(write(tmp_path, name, content), tmp_path / f"{name}.h5", device="cpu"))
+        found.append(committed(tmp_path / f"{name}.h5"))
+    assert found[0]["diag/contacts"].max() > 40
+    assert not differing(*found)

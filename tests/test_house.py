@@ -52,7 +52,6 @@ FLOORS = {
     "rotations": 0,
     "joint_types": 0,
     "output_channels": 0,
-    "source_digest": 0,
     "spec": 1,
     "model": 2,
     "exchange": 3,

@@ -247,7 +247,7 @@ def test_other_circumstances_are_refused(folder, tmp_path, monkeypatch):
         run(request(folder, tmp_path / "cut.h5", sets=("solver.integrator=implicit",), resume=True))
     with pytest.raises(OutputError, match="unfinished run; add --resume to continue it, --restart to begin anew"):
         run(asked)
-    monkeypatch.setattr("simcli.source_digest.code_digest", lambda: "other")
+    monkeypatch.setattr("simcli.release.code_digest", lambda: "other")
     with pytest.raises(OutputError, match="the code of simcli changed; --restart"):
         run(replace(asked, resume=True))
     assert (tmp_path / "cut.h5").read_bytes() == before

@@ -96,7 +96,7 @@ def test_names_change_with_version_code_and_device(ids, monkeypatch):
         patched.setattr(simcli, "__version__", "99.0")
         found.append(ids(DRAWN))
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.source_digest.code_digest", lambda: "other")
+        patched.setattr("simcli.release.code_digest", lambda: "other")
         found.append(ids(DRAWN))
     assert len({name for some in found for name in some}) == 4 * 6
 

@@ -264,7 +264,7 @@ def _expected_of_worlds(job: Job) -> list:
 def _circumstances(job: Job, device) -> dict[str, Any]:
     """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions_of
-    from simcli.source_digest import code_digest
+    from simcli.release import code_digest
 
     worlds = None if job.request.worlds is None else list(job.request.worlds)
     return {

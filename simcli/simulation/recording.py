@@ -23,8 +23,8 @@ from simcli.records.contents.select import selection
 from simcli.records.drafts import output_path
 from simcli.records.writing import continuation
 from simcli.records.writing.writer import Recorder
+from simcli.release import code_digest
 from simcli.solvers.run.host_copy import SavedState
-from simcli.source_digest import code_digest
 
 if TYPE_CHECKING:
     from simcli.kernels.device.runtime import Device

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import DOFS, SEEN, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN, SystemPattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.device.arena import Arena
@@ -163,14 +163,16 @@ class Bench:
         assert sum(np.abs(blocks[:, i, :, j]).max() for i in range(n // DOFS) for j in range(i)) == 0
         self.problem.mass.write(np.stack([blocks[:, b, :, b][:, *low] for b in range(n // DOFS)], axis=1)[..., None])
         large.value.write(np.stack([padded(one.rows, (m, n)) for one in worlds])[..., None])
-        body, seen = np.full((len(worlds), k, 2), -1.0), np.zeros((len(worlds), k, 2, DOFS, 3))
+        body, seen = np.full((len(worlds), k, 2), -1.0), np.zeros((len(worlds), k, 2, ROWS_SEEN, DOFS))
         for w, one in enumerate(worlds):
             parts = padded(one.contacts, (len(one.contacts), 3, n)).reshape(-1, 3, n // DOFS, DOFS)
             for c, part in enumerate(parts):
                 for side, b in enumerate(np.flatnonzero(np.abs(part).max(axis=(0, 2)))):
-                    body[w, c, side], seen[w, c, side] = b, part[:, b].T
+                    body[w, c, side], seen[w, c, side] = b, part[:, b]
         large.body.write(body[..., None])
-        large.seen.write(seen.reshape(len(worlds), SEEN * k, 3))
+        large.sixes.memory[:, large.seen : large.seen + 2 * ROWS_SEEN * k] = seen.reshape(
+            len(worlds), 2 * ROWS_SEEN * k, DOFS
+        )
 
 
 def pattern_of_all(n, m):

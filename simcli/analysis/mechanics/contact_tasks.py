@@ -15,7 +15,7 @@ from simcli.analysis.mechanics.tasks import OnTree
 from simcli.analysis.mechanics.tasks import field as field_of
 from simcli.analysis.states.portions import States
 from simcli.errors import FileError, UsageError
-from simcli.kernels.collision.queries import ContactFinder, FoundContacts
+from simcli.kernels.contact_queries import ContactFinder, FoundContacts
 from simcli.model.bodies.mesh import hit_on_grid
 from simcli.model.tables.model import WORLD, Array, Model, ShapeKind
 from simcli.records.contents.results import ResultAxes, result_axes

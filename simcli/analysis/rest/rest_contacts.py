@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.collision.queries import ContactFinder, FoundContacts
+from simcli.kernels.contact_queries import ContactFinder, FoundContacts
 from simcli.model.tables.model import Array, Model
 
 ROWS = 6  # of a contact: normal, two tangents, about the normal, two about tangents

@@ -20,7 +20,7 @@ from simcli.analysis.rest.postures import NoEquilibriumError, Posture, Slope, li
 from simcli.analysis.rest.rest_contacts import ContactHold, Press, balancing_forces, wrenches_of_joints
 from simcli.errors import UsageError
 from simcli.kernels.balance import Balance, Balances
-from simcli.kernels.collision.queries import ContactFinder
+from simcli.kernels.contact_queries import ContactFinder
 from simcli.kernels.device.runtime import Device
 from simcli.model.bodies.contact_pairs import moving_surfaces
 from simcli.model.constraints.constraint_tables import start_angles

@@ -5,7 +5,7 @@ Which pairs can touch is a rule: memory grows with the shapes, not with their pa
 
 import numpy as np
 
-from simcli.kernels.collision.hierarchy import LEAST, Hierarchy
+from simcli.kernels.collision.box_tree import MANY_SHAPES, BoxTree
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.lanes import one
 from simcli.kernels.device.model_tables import Tables
@@ -290,7 +290,7 @@ class Collider(NarrowPhase):
         low, high: [m], (S), corners of the shape's box, with what it needs of its margin.
         contacts: the table.
         rule: which shapes can touch.
-        hierarchy: of the shapes of one world that has many, else None.
+        box_tree: of the shapes of one world that has many, else None.
         routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
         pair_margin: [m], (K), of a combination instead of those of its shapes, -1 where there is none.
         friction, friction_static: [1], (K), of the round cone.
@@ -309,8 +309,8 @@ class Collider(NarrowPhase):
         routines = routines_of(host.kind, pairs)
         super().__init__(host, pairs.touching, routines, tables, arena)
         self.rule = TouchRule(pairs, arena)
-        self.has_many = self.lanes == 1 and self.rule.n_touching >= LEAST and not arena.device.is_gpu
-        self.hierarchy = Hierarchy(arena, self.rule.n_touching) if self.has_many else None
+        self.has_many = self.lanes == 1 and self.rule.n_touching >= MANY_SHAPES and not arena.device.is_gpu
+        self.box_tree = BoxTree(arena, self.rule.n_touching) if self.has_many else None
         combinations = self.combinations = arena.records(np.size(routines))
         self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution", "compliance"):

@@ -3,6 +3,7 @@
 Of two convex shapes: how far apart and along which normal, then the points of contact.
 """
 
+from simcli.kernels.collision.box_tree import find_touching, renew_tree
 from simcli.kernels.collision.boxes import compare_pair, separation_of_boxes
 from simcli.kernels.collision.collider import (
     BALL_BARREL,
@@ -20,7 +21,6 @@ from simcli.kernels.collision.collider import (
 )
 from simcli.kernels.collision.epa import penetration
 from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
-from simcli.kernels.collision.hierarchy import find_touching, renew_hierarchy
 from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report, tolerance
 from simcli.kernels.collision.rounds import ball_pair, plane_pair, round_pair
@@ -200,7 +200,7 @@ def detect(c: ti.template(), w: ti.i32):
         c.low.store(w, i, place - reach)
         c.high.store(w, i, place + reach)
     if ti.static(c.has_many):
-        _detect_by_hierarchy(c, w)
+        _detect_by_tree(c, w)
     else:
         _detect_by_pairs(c, w)
     complete_rows(c, w)
@@ -223,16 +223,16 @@ def _detect_by_pairs(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _detect_by_hierarchy(c: ti.template(), w: ti.i32):
+def _detect_by_tree(c: ti.template(), w: ti.i32):
     """The same pairs in the same order, of one world.
 
-    Writes: c.{contacts, notes, hierarchy}
+    Writes: c.{contacts, notes, box_tree}
     """
-    renew_hierarchy(c, w)
+    renew_tree(c, w)
     for k in range(c.rule.n_touching):
         i = c.rule.order.at(k)
         for m in range(find_touching(c, w, i)):
-            _collide_where_near(c, w, i, c.hierarchy.notes.load(w, c.hierarchy.found + m), 1)
+            _collide_where_near(c, w, i, c.box_tree.notes.load(w, c.box_tree.found + m), 1)
 
 
 @ti.func

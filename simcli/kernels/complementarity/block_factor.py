@@ -61,10 +61,10 @@ def put_six(x, w, body, values: list):
 
 def weighted(rows: list, weights):
     """The sum of rows by the numbers of a vector: a row of a product."""
-    return combined(rows, [get_lane(weights, k) for k in range(DOFS)])
+    return combined_rows(rows, [get_lane(weights, k) for k in range(DOFS)])
 
 
-def combined(rows: list, numbers: list):
+def combined_rows(rows: list, numbers: list):
     """The sum of rows, each times a number."""
     total = numbers[0] * rows[0]
     for number, row in zip(numbers[1:], rows[1:], strict=True):

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor, combined, put_rows, put_six, rows_of, six
+from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor, combined_rows, put_rows, put_six, rows_of, six
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.device.arena import Arena, local
@@ -27,7 +27,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, put_lane, vector
 from simcli.kernels.language.values import Mat3, Vec3
 
-AXES = 3  # of a contact: the normal, two tangents
+ROWS_SEEN = 3  # of a contact: the normal, two tangents
 MOST_VECTORS = 200  # of a search (krylov.py)
 _CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
@@ -59,8 +59,8 @@ class Large:
 
     Attributes:
         value: entries of the rows.  body: (2 contacts) bodies that a contact sees, -1 for none.
-        sixes: vectors of the velocities of a body.  seen: (2 AXES contacts) what a contact sees of those of A, then of B,
-            along each axis.  turning: likewise of its spins.  inverse: (DOFS bodies) rows of the inverse of a mass.
+        sixes: vectors of the velocities of a body.  seen: (2 ROWS_SEEN contacts) what a contact sees of those of A, then
+            of B, along each axis.  turning: likewise of its spins.  inverse: (DOFS bodies) rows of the inverse of a mass.
             motion: (DOFS bodies) each number of the motions that they are velocities of.
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
@@ -82,8 +82,8 @@ class Large:
         self.value = arena.array(len(pattern.column))
         self.body, self.n_views = arena.array(2 * n_contacts), 1 + has_spins
         self.sixes = Notes(arena, width=DOFS)
-        self.seen = self.sixes.reserve(2 * AXES * n_contacts)
-        self.turning = self.sixes.reserve(2 * AXES * n_contacts * has_spins)
+        self.seen = self.sixes.reserve(2 * ROWS_SEEN * n_contacts)
+        self.turning = self.sixes.reserve(2 * ROWS_SEEN * n_contacts * has_spins)
         self.inverse, self.motion = (self.sixes.reserve(DOFS * pattern.n_bodies) for _ in range(2))
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
@@ -125,14 +125,14 @@ def body_of(p, w, c, side):
     return whole(p.large.body, w, 2 * c + side)
 
 
-def view_of(p, triple):
+def place_of_seen(p, triple):
     """Where in p.large.sixes stands what contacts, or their spins, see."""
     return p.large.seen if triple is p.contacts else p.large.turning
 
 
 def seen_rows(p, view, w, c, side) -> list:
     """What contact c, or its spins, see of one of its bodies, a vector for each axis."""
-    return rows_of(p.large.sixes, w, view + 2 * AXES * c + AXES * side, AXES)
+    return rows_of(p.large.sixes, w, view + 2 * ROWS_SEEN * c + ROWS_SEEN * side, ROWS_SEEN)
 
 
 @ti.func
@@ -141,7 +141,7 @@ def see_body(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, side
 
     Writes: p.large.sixes
     """
-    put_rows(p.large.sixes, w, view_of(p, triple) + 2 * AXES * c + AXES * side, seen.parts)
+    put_rows(p.large.sixes, w, place_of_seen(p, triple) + 2 * ROWS_SEEN * c + ROWS_SEEN * side, seen.parts)
 
 
 @ti.func
@@ -175,16 +175,16 @@ def speed_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i3
         body = body_of(p, w, c, side)
         if body >= 0:
             x = vector(six(v, w, body))
-            total = total + speeds(seen_rows(p, view_of(p, triple), w, c, side), x)
+            total = total + speeds(seen_rows(p, place_of_seen(p, triple), w, c, side), x)
     return total
 
 
 def speeds(rows: list, x) -> Vec3:
     """The inner products of a vector with those of each axis."""
-    return Vec3(*(sum_of(row * x) for row in rows))
+    return Vec3(*(sum_of_six(row * x) for row in rows))
 
 
-def sum_of(x):
+def sum_of_six(x):
     """The sum of the numbers of a vector, the halves apart."""
     x = local(x)
     parts = [get_lane(x, k) for k in range(DOFS)]
@@ -200,7 +200,7 @@ def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32
     for side in range(2):
         body = body_of(p, w, c, side)
         if body >= 0:
-            pulled = combined(seen_rows(p, view_of(p, triple), w, c, side), x.parts)
+            pulled = combined_rows(seen_rows(p, place_of_seen(p, triple), w, c, side), x.parts)
             put_six(out, w, body, [old + get_lane(pulled, k) for k, old in enumerate(six(out, w, body))])
 
 
@@ -238,7 +238,7 @@ def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
     """
     g = p.large
     for b in range(g.n_bodies):
-        found = combined(rows_of(g.sixes, w, g.inverse + DOFS * b), six(x, w, b))
+        found = combined_rows(rows_of(g.sixes, w, g.inverse + DOFS * b), six(x, w, b))
         put_six(x, w, b, [get_lane(found, k) for k in range(DOFS)])
 
 

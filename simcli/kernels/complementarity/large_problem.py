@@ -1,6 +1,13 @@
 """What the rounds of a large world share, and the condensed matrix without its entries."""
 
-from simcli.kernels.complementarity.block_factor import clear_blocks, combined, factorize_blocks, place_of, rows_of, weighted
+from simcli.kernels.complementarity.block_factor import (
+    clear_blocks,
+    combined_rows,
+    factorize_blocks,
+    place_of,
+    rows_of,
+    weighted,
+)
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
@@ -18,14 +25,14 @@ from simcli.kernels.complementarity.large import (
     invert_masses,
     mass_row,
     multiply_blocks,
+    place_of_seen,
     pull_of_row,
     pull_of_triple,
     seen_rows,
     solve_blocks,
     speed_of_row,
     speed_of_triple,
-    sum_of,
-    view_of,
+    sum_of_six,
 )
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, vector
@@ -48,7 +55,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
         p.rows.metric.store(w, s, metric_of_row(p, w, s))
     for triple in ti.static(p.triples):
         for c in range(whole(p.live, w, 1)):
-            diagonal_of_triple(p, triple, view_of(p, triple), w, c)
+            diagonal_of_triple(p, triple, place_of_seen(p, triple), w, c)
 
 
 @ti.func
@@ -94,7 +101,7 @@ def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.i32, w:
 
 def squares_by(inverse: list, rows: list) -> Vec3:
     """x^T A x of the vector of each axis."""
-    return Vec3(*(sum_of(row * weighted(inverse, row)) for row in rows))
+    return Vec3(*(sum_of_six(row * weighted(inverse, row)) for row in rows))
 
 
 @ti.func
@@ -141,7 +148,7 @@ def factorize_large(p: ti.template(), w: ti.i32):
     for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
         for c in range(whole(p.live, w, 1)):
             if triple.on.load(w, c) != 0.0:
-                add_triple(p, view_of(p, triple), gains, w, c)
+                add_triple(p, place_of_seen(p, triple), gains, w, c)
     factorize_blocks(g.factor, w)
 
 
@@ -259,9 +266,9 @@ def add_triple(p: ti.template(), view: ti.i32, gains: ti.template(), w: ti.i32, 
                 seen = seen_rows(p, view, w, c, one)
                 pulled = gained(gain, seen_rows(p, view, w, c, other))
                 for k in range(DOFS):
-                    add_to_row(g.factor, w, at + k, combined(pulled, [get_lane(row, k) for row in seen]))
+                    add_to_row(g.factor, w, at + k, combined_rows(pulled, [get_lane(row, k) for row in seen]))
 
 
 def gained(gain, rows: list) -> list:
     """G J of a contact, J a vector for each axis."""
-    return [combined(rows, gain.parts[3 * m : 3 * m + 3]) for m in range(3)]
+    return [combined_rows(rows, gain.parts[3 * m : 3 * m + 3]) for m in range(3)]

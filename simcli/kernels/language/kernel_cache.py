@@ -24,7 +24,7 @@ from simcli.engines import engine_of_process
 from simcli.kernels.language import machine_code, ti
 from simcli.kernels.language.finishing import finished_file
 from simcli.kernels.language.internals import PACKAGE, engine
-from simcli.source_digest import traced_digest
+from simcli.release import traced_digest
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 ENGINES_VARIABLE = f"{engine_of_process().prefix}_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set

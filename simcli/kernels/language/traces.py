@@ -48,7 +48,7 @@ from simcli.kernels.language.internals import PACKAGE, Func, Kernel, core, engin
 from simcli.kernels.language.kernel_cache import DIGEST_DIGITS, StubNote, code_mark, text_digest
 from simcli.kernels.language.kernel_session import KernelSession
 from simcli.kernels.language.numbers import Numbers, listening
-from simcli.source_digest import traced_digest
+from simcli.release import traced_digest
 
 # Whose code versions and digests vouch for.
 _HOUSES = ("simcli.", f"{PACKAGE}.", "numpy.", "builtins.", "enum.", "types.", "functools.", "collections.")

@@ -18,7 +18,7 @@ import numpy as np
 
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import AXES, DOFS
+from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, solve_masses, triple_speed
 from simcli.kernels.complementarity.newton import solve_condensed
 from simcli.kernels.complementarity.problem import NEWTON
@@ -303,7 +303,7 @@ def stated_sparsely(p, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J and M of large worlds, with all their zeros."""
     n_worlds, most, large = len(counts), int(counts.max(initial=0)), p.large
     body = large.body.read().reshape(n_worlds, -1, 2).astype(int)
-    seen = large.sixes.memory[:, : 2 * AXES * p.contacts.count].reshape(n_worlds, -1, 2, AXES, DOFS)
+    seen = large.sixes.memory[:, : 2 * ROWS_SEEN * p.contacts.count].reshape(n_worlds, -1, 2, ROWS_SEEN, DOFS)
     J, M = np.zeros((n_worlds, most, 3, p.n)), np.zeros((n_worlds, p.n, p.n))
     blocks = symmetric(p.mass.read().reshape(n_worlds, large.n_bodies, -1), DOFS)
     for b in range(large.n_bodies):

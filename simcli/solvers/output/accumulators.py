@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.kernels.collision.queries import Clearances
+from simcli.kernels.contact_queries import Clearances
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.signals import Signals

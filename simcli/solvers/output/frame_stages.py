@@ -14,7 +14,7 @@ from simcli.kernels.articulation.loops import follow_natural_turns, follow_turns
 from simcli.kernels.articulation.projected_accelerations import project_accelerations
 from simcli.kernels.articulation.projection import project_joints
 from simcli.kernels.articulation.report import report_bodies, report_points
-from simcli.kernels.collision.queries import find_clearances
+from simcli.kernels.contact_queries import find_clearances
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.device.stage_lists import only_blocks, repeat_blocks, take_all, when

@@ -7,7 +7,7 @@ or of the frame; else the steps of a run are frames of one step each, of which o
 
 from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
 from simcli.kernels.articulation.report import report_orientation, report_point, report_velocity, write_pack
-from simcli.kernels.collision.queries import find_clearances
+from simcli.kernels.contact_queries import find_clearances
 from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select

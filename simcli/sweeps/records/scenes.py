@@ -69,7 +69,7 @@ def digest_of(names: Iterable[str]) -> str:
 def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake2b:
     """Digest of what all worlds of a batch share: scene, files, code, precision, class of device."""
     from simcli.records.contents.provenance import versions_of
-    from simcli.source_digest import code_digest
+    from simcli.release import code_digest
     from simcli.spec import resolved_yaml
     from simcli.spec.batches.sample_files import named_files
     from simcli.spec.schema.shape import LookSpec
@@ -94,7 +94,7 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> hashlib.blake
 def own_version() -> str:
     """Version of simcli, and digest of the code that decides what the bytes of a result are."""
     import simcli
-    from simcli.source_digest import code_digest
+    from simcli.release import code_digest
 
     return f"simcli {simcli.__version__}, code {code_digest()[:12]}"
 

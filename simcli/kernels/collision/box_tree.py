@@ -14,12 +14,12 @@ from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, local, vector
 
-LEAST = 48  # shapes: fewer are compared pair by pair
+MANY_SHAPES = 48  # shapes: fewer are compared pair by pair
 _NOWHERE = 1e30  # [m], a box that touches nothing
 _BOX = 6
 
 
-class Hierarchy:
+class BoxTree:
     """Memory of a tree.
 
     Args:
@@ -45,37 +45,37 @@ class Hierarchy:
 
 
 @ti.func
-def renew_hierarchy(c: ti.template(), w: ti.i32):
+def renew_tree(c: ti.template(), w: ti.i32):
     """Boxes of now; places of now where searches have become long.
 
     Reads:  c.{low, high}
-    Writes: c.hierarchy
+    Writes: c.box_tree
     """
-    h = c.hierarchy
+    h = c.box_tree
     looked, expected = h.notes.load(w, h.looked), h.notes.load(w, h.expected)
     if expected == 0:  # the first step after the tree was built
         h.notes.store(w, h.expected, looked)
     if looked == 0 or (expected > 0 and looked // 5 * 4 > expected):
-        build(c, w)
+        _build(c, w)
         h.notes.store(w, h.expected, 0)
     h.notes.store(w, h.looked, 0)
     _fit_boxes(c, w)
 
 
 @ti.func
-def build(c: ti.template(), w: ti.i32):
+def _build(c: ti.template(), w: ti.i32):
     """Places for all shapes: halves of halves, each along the axis along which its shapes are farthest apart.
 
-    Writes: c.hierarchy.{notes, keys}
+    Writes: c.box_tree.{notes, keys}
     """
-    h = c.hierarchy
+    h = c.box_tree
     for place in range(h.n):
         h.notes.store(w, h.shape + place, c.rule.order.at(place))
     part = h.n_leaves
     while part > 1:
         for k in range(h.n_leaves // part):
             if h.n - k * part > part // 2:
-                sort_part(c, w, k * part, ti.min(part, h.n - k * part))
+                _sort_part(c, w, k * part, ti.min(part, h.n - k * part))
         part = part // 2
 
 
@@ -83,16 +83,16 @@ def build(c: ti.template(), w: ti.i32):
 def _fit_boxes(c: ti.template(), w: ti.i32):
     """The box of each node, from the leaves up.
 
-    Writes: c.hierarchy.{boxes, notes}
+    Writes: c.box_tree.{boxes, notes}
     """
-    h = c.hierarchy
+    h = c.box_tree
     for place in range(h.n_leaves):
         node = h.n_leaves + place
         highest = -1
         box = vector([h.arena.zero() + _NOWHERE] * _BOX)
         if place < h.n:
             highest = h.notes.load(w, h.shape + place)
-            box = box_of(c, w, highest)
+            box = _box_of(c, w, highest)
         h.notes.store(w, h.highest + node, highest)
         h.boxes.store(w, h.box + node, box)
     for k in range(1, h.n_leaves):
@@ -103,17 +103,17 @@ def _fit_boxes(c: ti.template(), w: ti.i32):
         h.boxes.store(w, h.box + node, both)
 
 
-def box_of(c, w, i):
+def _box_of(c, w, i):
     """The box of a shape as the tree has it."""
     return vector([*(c.low.part(w, i, k) for k in range(3)), *(c.high.part(w, i, k) * -1.0 for k in range(3))])
 
 
-def reach_of(c, w, i):
+def _reach_of(c, w, i):
     """What the numbers of boxes are at most that touch that of a shape."""
     return vector([*(c.high.part(w, i, k) for k in range(3)), *(c.low.part(w, i, k) * -1.0 for k in range(3))])
 
 
-def is_within(box, reach):
+def _is_within(box, reach):
     """Whether no number of a box is more than what may be."""
     over = local(box - reach)
     most = get_lane(over, 0)
@@ -129,21 +129,21 @@ def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
     Returns:
         how many; they stand in `found`.
 
-    Writes: c.hierarchy.notes
+    Writes: c.box_tree.notes
     """
-    h = c.hierarchy
-    reach = reach_of(c, w, i)
+    h = c.box_tree
+    reach = _reach_of(c, w, i)
     count, node, looked = 0, 1, 0
     while node > 0:
         looked += 1
         is_near = False
         if h.notes.load(w, h.highest + node) > i:
-            is_near = is_within(h.boxes.load(w, h.box + node), reach)
+            is_near = _is_within(h.boxes.load(w, h.box + node), reach)
         if is_near and node < h.n_leaves:
             node = 2 * node
         else:
             if is_near:
-                insert(h, w, count, h.notes.load(w, h.highest + node))
+                _insert(h, w, count, h.notes.load(w, h.highest + node))
                 count += 1
             while node & 1:
                 node = node >> 1
@@ -153,7 +153,7 @@ def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
 
 
 @ti.func
-def insert(h: ti.template(), w: ti.i32, count: ti.i32, i: ti.i32):
+def _insert(h: ti.template(), w: ti.i32, count: ti.i32, i: ti.i32):
     """Put a shape where it belongs among those that were found.
 
     Writes: h.notes
@@ -170,12 +170,12 @@ def insert(h: ti.template(), w: ti.i32, count: ti.i32, i: ti.i32):
 
 
 @ti.func
-def sort_part(c: ti.template(), w: ti.i32, first: ti.i32, count: ti.i32):
+def _sort_part(c: ti.template(), w: ti.i32, first: ti.i32, count: ti.i32):
     """Sort places by the middles of their shapes, along the axis along which these are farthest apart.
 
-    Writes: c.hierarchy.{notes, keys}
+    Writes: c.box_tree.{notes, keys}
     """
-    h = c.hierarchy
+    h = c.box_tree
     least, most = vector([h.arena.zero() + _NOWHERE] * 3), vector([h.arena.zero() - _NOWHERE] * 3)
     for place in range(first, first + count):
         middle = _middle(c, w, h.notes.load(w, h.shape + place))
