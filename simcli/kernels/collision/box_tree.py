@@ -12,7 +12,7 @@ Source: Ericson (2005), 6.2 and 6.6.
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import get_lane, local, vector
+from simcli.kernels.language.expressions import any_lane, get_lane, local, vector
 
 MANY_SHAPES = 48  # shapes: fewer are compared pair by pair
 _NOWHERE = 1e30  # [m], a box that touches nothing
@@ -114,12 +114,8 @@ def _reach_of(c, w, i):
 
 
 def _is_within(box, reach):
-    """Whether no number of a box is more than what may be."""
-    over = local(box - reach)
-    most = get_lane(over, 0)
-    for k in range(1, _BOX):
-        most = ti.max(most, get_lane(over, k))
-    return local(most <= 0.0)
+    """Whether no number of a box is more than what may be, or none at all."""
+    return local(any_lane(~(box <= reach)) == 0)
 
 
 @ti.func
