@@ -34,7 +34,9 @@ DEVICE_NUMBERS = {"generalized": 80, "maximal": 300, "natural": 700, "affine": 4
 STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
 
-def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -> dict[str, Any]:
+def estimate(
+    spec: Any, model: Model, schedule: Any, channels: frozenset[str], resolved: str | None = None
+) -> dict[str, Any]:
     """Counts and sizes of a run; of recorded contacts, the file is without, since nobody knows how many there will be.
 
     Args:
@@ -42,6 +44,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         model: its numbers, all worlds.
         schedule: steps and frames (`pipeline.Schedule`).
         channels: channel groups that will be written.
+        resolved: the scene as text, where somebody has it.
     """
     axes = selection(model, spec.output.select)
     rows, n_frames = recordable(axes, channels), schedule.n_frames + 1
@@ -62,7 +65,11 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "last_steps": schedule.last_steps,
         "frames": n_frames,
         "channels": sorted(channels),
-        "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
+        "file_bytes": FILE_OVERHEAD
+        + stored_bytes(model, axes)
+        + 2 * len(resolved or to_yaml(spec))
+        + parameters
+        + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
         "memory_bytes": PROCESS_BYTES
         + kernel_bytes(spec.solver.type, model)

@@ -75,7 +75,7 @@ def claim_space(job: Job, in_sub_batches: bool = False) -> int:
     """
     from simcli.analysis.estimate import estimate, free_bytes
 
-    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"] * (1 + in_sub_batches)
+    needed = estimate(job.spec, job.model, job.schedule, job.channels, job.resolved)["file_bytes"] * (1 + in_sub_batches)
     free = free_bytes(job.output)
     if needed > free and not job.request.force:
         what = " for parts and the file of all of them" if in_sub_batches else ""

@@ -158,7 +158,7 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
     job = pipeline.prepare(request)
     preparation = time.perf_counter() - begun
     finer = refined_runs.refinement_of(job).finer if refined else ()
-    told = estimate(job.spec, job.model, job.schedule, job.channels)
+    told = estimate(job.spec, job.model, job.schedule, job.channels, job.resolved)
     found = {
         **told,
         "file_bytes": told["file_bytes"] + kept_bytes(file_contents(job.document, job.spec).values()),

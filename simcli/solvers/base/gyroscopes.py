@@ -69,13 +69,13 @@ class Gyroscopes:
         is_first: bool,
         is_single: bool = False,
     ):
-        links = model.links
-        found, alone = _free_links(model, tables, phases) if is_first else ([], [])
+        links, children = model.links, _children(model.links)
+        found, alone = _free_links(model, tables, phases, children) if is_first else ([], [])
         if is_single:
-            found = alone = [i for i in alone if not _below(links, i)]
+            found = alone = [i for i in alone if not children[i]]
         self.n, items = len(found), arena.records(len(found))
-        bodies = [_rigid(model, i) for i in found]
-        carries = [len(_below(links, i)) > len(_welded(links, i)) for i in found]
+        bodies = [_rigid(model, children, i) for i in found]
+        carries = [len(_below(children, i)) > len(_welded(links, children, i)) for i in found]
         self.apart = [i for i, carrier in zip(found, carries, strict=True) if not carrier]
         self.link, self.is_alone, self.carries = items.ints(found), items.ints(np.isin(found, alone)), items.ints(carries)
         self.n_alone, self.n_carriers = len(alone), int(sum(carries))
@@ -87,7 +87,7 @@ class Gyroscopes:
         inertia = np.stack([body.inertia for body in bodies], axis=1) if found else np.zeros((*shape, 3, 3))
         arm = np.stack([body.arm for body in bodies], axis=1) if found else np.zeros((*shape, 3))
         mass = np.stack([body.mass for body in bodies], axis=1) if found else np.zeros(shape)
-        off = np.isin(found, alone) & tables.ever(lambda m: _arms(m, found) != 0.0).any(axis=-1)
+        off = np.isin(found, alone) & tables.ever(lambda m: _arms(m, children, found) != 0.0).any(axis=-1)
         self.has_arms, self.is_off = bool(off.any()), items.ints(off)
         self.mass, self.arm = items.column(mass), items.column(arm, Vec3)
         held = [d for i in found if i not in alone for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i])]
@@ -113,29 +113,36 @@ class _Rigid(NamedTuple):
     inertia: np.ndarray
 
 
-def _below(links, i: int) -> list[int]:
+def _children(links) -> list[list[int]]:
+    """Links that hang on each link directly."""
+    found: list[list[int]] = [[] for _ in links.parent]
+    for k in np.flatnonzero(links.parent != WORLD).tolist():
+        found[links.parent[k]].append(k)
+    return found
+
+
+def _below(children: list[list[int]], i: int) -> list[int]:
     """Links that hang on link i."""
-    found = [i]
-    for k in range(i + 1, len(links.parent)):
-        if links.parent[k] in found:
-            found.append(k)
-    return found[1:]
+    found = [*children[i]]
+    for k in found:  # which grows
+        found += children[k]
+    return sorted(found)
 
 
-def _welded(links, i: int) -> list[int]:
+def _welded(links, children: list[list[int]], i: int) -> list[int]:
     """Links that are welded to link i, directly or by others."""
     found = [i]
-    for k in _below(links, i):
+    for k in _below(children, i):
         if links.kind[k] == LinkKind.WELD and links.parent[k] in found:
             found.append(k)
     return found[1:]
 
 
-def _rigid(model: Model, i: int) -> _Rigid:
+def _rigid(model: Model, children: list[list[int]], i: int) -> _Rigid:
     """Link i of a model with all that is welded to it."""
     links = model.links
     turn, at = {i: np.eye(3)[None]}, {i: np.zeros((1, 3))}
-    for k in _welded(links, i):
+    for k in _welded(links, children, i):
         p = links.parent[k]
         turn[k], at[k] = turn[p] @ links.rotation[:, k], at[p] + np.einsum("wij,wj->wi", turn[p], links.offset[:, k])
     masses = {k: links.mass[:, k] for k in turn}
@@ -161,9 +168,9 @@ def _square(r: np.ndarray) -> np.ndarray:
     return (r**2).sum(axis=-1)[..., None, None] * np.eye(3) - r[..., :, None] * r[..., None, :]
 
 
-def _arms(model: Model, found: list[int]) -> np.ndarray:
+def _arms(model: Model, children: list[list[int]], found: list[int]) -> np.ndarray:
     """[m], (W|1, n, 3), arms of some links."""
-    return np.stack([_rigid(model, i).arm for i in found], axis=1) if found else np.zeros((1, 0, 3))
+    return np.stack([_rigid(model, children, i).arm for i in found], axis=1) if found else np.zeros((1, 0, 3))
 
 
 def _inverse(inertia: np.ndarray) -> np.ndarray:
@@ -178,17 +185,23 @@ def _six(matrix: np.ndarray) -> np.ndarray:
     return matrix[..., [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
-def _free_links(model: Model, tables: Tables, phases: Sequence[Constraints]) -> tuple[list[int], list[int]]:
+def _free_links(
+    model: Model, tables: Tables, phases: Sequence[Constraints], children: list[list[int]]
+) -> tuple[list[int], list[int]]:
     """Links on free and ball joints with the world that have inertia and are no balls; those that are alone."""
     links = model.links
     free = np.isin(links.kind, (LinkKind.FREE, LinkKind.BALL)) & (links.parent == WORLD)
-    found = [i for i in np.flatnonzero(free).tolist() if _may_spin(tables, i)]
-    return found, [i for i in found if _stands_alone(model, tables, phases, i)]
+    found = [i for i in np.flatnonzero(free).tolist() if _may_spin(tables, children, i)]
+    is_busy = tables.ever(lambda m: (m.motions.kind[None] != 0) | _resists(m))
+    for stated in (of_phase for one in phases for of_phase in (one.laws.dof, one.rows.term_dof)):
+        is_busy[stated[stated >= 0]] = True
+    anchored = {k for one in phases for pairs in (one.anchor_pairs.link_a, one.anchor_pairs.link_b) for k in pairs.tolist()}
+    return found, [i for i in found if _stands_alone(links, children, is_busy, anchored, i)]
 
 
-def _may_spin(tables: Tables, i: int) -> bool:
+def _may_spin(tables: Tables, children: list[list[int]], i: int) -> bool:
     """Whether link i has inertia about all axes in all worlds and phases, and in some not that of a ball."""
-    values = [np.linalg.eigvalsh(_rigid(phase, i).inertia) for phase in tables.phases]
+    values = [np.linalg.eigvalsh(_rigid(phase, children, i).inertia) for phase in tables.phases]
     return all((v[:, 0] > _SINGULAR * v[:, 2]).all() for v in values) and any(_is_no_ball(v).any() for v in values)
 
 
@@ -204,18 +217,14 @@ def _resists(model: Model) -> np.ndarray:
     return sum(gains, start=(model.dofs.damping != 0.0) | (model.dofs.armature != 0.0))
 
 
-def _stands_alone(model: Model, tables: Tables, phases: Sequence[Constraints], i: int) -> bool:
-    """Whether link i is free, nothing moves on it, nothing resists, and no row, law or motion is stated for its velocity."""
-    links = model.links
-    parts, dofs = [i, *_welded(links, i)], np.arange(links.qd_start[i], links.qd_start[i] + links.n_qd[i])
-    if links.kind[i] == LinkKind.BALL or len(_below(links, i)) >= len(parts):
+def _stands_alone(links, children: list[list[int]], is_busy: np.ndarray, anchored: set[int], i: int) -> bool:
+    """Whether link i is free, nothing moves on it, nothing resists, and no row, law or motion is stated for its velocity.
+
+    Args:
+        is_busy: (NV) whether something of these is of a dof alone.  anchored: links that rows hold.
+    """
+    parts = [i, *_welded(links, children, i)]
+    if links.kind[i] == LinkKind.BALL or len(_below(children, i)) >= len(parts):
         return False
-    if tables.ever(lambda m: (m.motions.kind[None] != 0) | _resists(m))[dofs].any():
-        return False
-    return not any(
-        np.isin(one.anchor_pairs.link_a, parts).any()
-        or np.isin(one.anchor_pairs.link_b, parts).any()
-        or np.isin(one.laws.dof, dofs).any()
-        or np.isin(one.rows.term_dof, dofs).any()
-        for one in phases
-    )
+    first = links.qd_start[i]
+    return not is_busy[first : first + links.n_qd[i]].any() and anchored.isdisjoint(parts)
