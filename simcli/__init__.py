@@ -9,8 +9,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     joint_types.py  joint types without numbers: what their coordinates hold
     arguments.py what a Python program gives to what is public, refused where it is something else
     cores.py     how many cores a process may use
-    release.py   which simcli this is: its version, and the commit that it was made from
-    source_digest.py  digests of this code: of what decides the bytes of a run, and its kernels
+    release.py   which simcli this is: its version, the commit that it was made from, digests of its code
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia
     kernels/     numbers on the device: lane algebra, charts, rigid-body algorithms (Taichi)
