@@ -7,6 +7,7 @@ from simcli.model.constraints.massless import carrying, lacks_inertia, massless_
 from simcli.model.constraints.mobility import joint_held_by_others
 from simcli.model.forms.maximal_form import maximal_form
 from simcli.model.forms.natural_form import THIN, prescribing_joints
+from simcli.model.joints.catalogue import NONHOLONOMIC_KINDS
 from simcli.model.joints.state import State
 from simcli.model.joints.tree_kinematics import SINGULAR
 from simcli.model.tables.body_tables import Bodies
@@ -127,6 +128,8 @@ def refuse_wheels(worlds: Worlds, model: Model) -> None:
     """
     solver = worlds.first.solver
     if solver.type not in ("generalized", "maximal") or solver.integrator != "semi_implicit":
+        return
+    if not np.isin(model.joints.kind, NONHOLONOMIC_KINDS).any():
         return
     name = joint_held_by_others(maximal_form(model, State.of(model)) if solver.type == "maximal" else model)
     if name:

@@ -158,16 +158,34 @@ def joint_held_by_others(model: Model) -> str:
     Returns:
         Its name; "" where there is none, or only other wheels and blades hold the velocity.
     """
-    if not np.isin(model.joints.kind, NONHOLONOMIC_KINDS).any():
-        return ""
-    found = [(name, [row.kind in NONHOLONOMIC_ROWS for row in rows], block) for name, rows, block in _kinds_and_rows(model)]
-    positions = np.concatenate([np.zeros((0, model.n_qd)), *(block[~np.array(slips)] for _, slips, block in found)])
+    found = [
+        (name, np.array([row.kind in NONHOLONOMIC_ROWS for row in rows]), block)
+        for name, rows, block in _kinds_and_rows(model)
+    ]
+    positions = np.concatenate([np.zeros((0, model.n_qd)), *(block[~slips] for _, slips, block in found)])
     velocities = positions[:0]
     for name, slips, block in found:
-        velocities = np.concatenate((velocities, block[slips]))
-        if _rank(np.concatenate((positions, velocities))) < _rank(positions) + _rank(velocities):
-            return name
+        if slips.any():
+            velocities = np.concatenate((velocities, block[slips]))
+            beside, own = (_rows_of(rows, _coupled(positions, velocities, block[slips])) for rows in (positions, velocities))
+            if _rank(np.concatenate((beside, own))) < _rank(beside) + _rank(own):
+                return name
     return ""
+
+
+def _coupled(positions: Array, velocities: Array, start: Array) -> Array:
+    """(NV,) bool, velocities that rows couple with those of some rows, directly or by others."""
+    entries, found = np.concatenate((positions, velocities)) != 0.0, (start != 0.0).any(axis=0)
+    while True:
+        more = found | entries[entries[:, found].any(axis=1)].any(axis=0)
+        if (more == found).all():
+            return found
+        found = more
+
+
+def _rows_of(rows: Array, columns: Array) -> Array:
+    """Rows that have something in some columns, and these columns of them."""
+    return rows[(rows[:, columns] != 0.0).any(axis=1)][:, columns]
 
 
 def _kinds_and_rows(model: Model) -> list[tuple[str, list[Row], Array]]:
