@@ -138,6 +138,24 @@ def _ropes(rng, bodies: dict) -> dict:
             "stiffness": 0.0,
             "tension": "$pull",
         },
+        "flesh": {
+            "type": "spring",
+            "ends": [(None, around[1] + 0.5 * aside), around],
+            "stops": [{"end": (None, around[1] + 0.25 * aside), "radius": 0.05, "axis": aside, "inside": True}],
+            "stiffness": 0.0,
+            "muscle": {
+                "control": "$grip",
+                "force": 5.0,
+                "length_range": [0.3, 0.7],
+                "range": [0.8, 1.1],
+                "min_length": 0.4,
+                "max_length": 1.7,
+                "max_velocity": 2.0,
+                "passive_force": 1.2,
+                "lengthening_force": 1.3,
+                "activation": {"rise": 0.02, "fall": 0.05, "initial": 0.2, "law": "muscle", "smoothing": 0.1},
+            },
+        },
     }
 
 

@@ -30,7 +30,7 @@ from simcli.spec.schema.force_base import (
     WrapCylinderSpec,
     WrapSphereSpec,
 )
-from simcli.spec.schema.forces import FORCES, RateSpec
+from simcli.spec.schema.forces import FORCES, MuscleSpec, RateSpec
 from simcli.spec.schema.joint import LimitSpec
 from simcli.spec.schema.sensor import NoiseSpec
 from simcli.spec.schema.signals import ActivationSpec, DriveSpec
@@ -210,6 +210,7 @@ NESTED = (
     LimitSpec,
     DriveSpec,
     ActivationSpec,
+    MuscleSpec,
     NoiseSpec,
 )
 NOT_NESTED = {

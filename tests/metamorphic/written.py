@@ -285,7 +285,9 @@ def _end(bodies: dict, body: str | None, x: np.ndarray) -> dict:
 def _stop(bodies: dict, stop: dict) -> dict:
     """A point that a rope runs over; with an axis a cylinder about it, with a radius alone a sphere."""
     body = stop["end"][0]
-    written = {name: stop[name] for name in ("friction", "slip_speed") if name in stop} | _end(bodies, *stop["end"])
+    written = {name: stop[name] for name in ("friction", "slip_speed", "inside") if name in stop} | _end(
+        bodies, *stop["end"]
+    )
     if "side" in stop:
         written["side"] = _end(bodies, *stop["side"])
     if "axis" in stop:
