@@ -600,7 +600,7 @@ def test_codes_names_keys_and_films_are_in_the_site(shown):
     assert ("a", "scene-joints.html") in shown["scene"].links
     assert not [line for line in shown["index"].text.splitlines() if line.rstrip().endswith(":")]  # of what a page is about
     films = [link for tag, link in shown["gallery"].links if tag == "video" and link.endswith(".mp4")]
-    assert len(films) == 12
+    assert len(films) == len(list((Path(package.__file__).parent / "docs" / "gallery").glob("*.mp4"))) > 10
     assert ("a", "results.html") in shown["start"].links  # "the page `results`"
     assert ("a", "codes.html#sc317") in shown["names"].links
 
