@@ -14,10 +14,10 @@ from simcli.exchange.mjcf.bodies import LostPartError
 from simcli.exchange.mjcf.options import gears_of
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.source.mechanism import clean_numbers
+from simcli.spec.schema.forces import MuscleSpec
 
 _CURVE = ("min_length", "max_length", "max_velocity", "passive_force", "lengthening_force")
-_RANGE = [0.75, 1.05]
-_DEFAULTS = (0.5, 1.6, 1.5, 1.3, 1.2)
+_USUAL = {name: field.default for name, field in MuscleSpec.model_fields.items()}  # which are MuJoCo's, too
 _ORIGIN = {"world": [0.0, 0.0, 0.0]}
 
 
@@ -79,9 +79,9 @@ def _muscle_of(source: MjcfSource, a: int) -> dict:
     )
     if not (low < high and is_curve and np.isfinite(force)):
         raise LostPartError("is a muscle without a range of lengths, or whose numbers make no curve")
-    operating = [float(one) for one in gain[:2]]
-    words: dict = {"force": force, "length_range": [low, high]} | ({"range": operating} if operating != _RANGE else {})
-    words |= {key: one for (key, one), usual in zip(curve.items(), _DEFAULTS, strict=True) if one != usual}
+    said = {"range": tuple(map(float, gain[:2])), **curve}
+    words = {"force": force, "length_range": [low, high]}
+    words |= {key: list(one) if key == "range" else one for key, one in said.items() if one != _USUAL[key]}
     return words | _activation_of(source, a)
 
 
