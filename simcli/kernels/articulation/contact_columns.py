@@ -246,11 +246,12 @@ def spread_motions(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i
     Writes: p.large.sixes
     """
     g = p.large
-    for d in range(p.n_given):
-        u = p.n_given - 1 - t.unknown.at(d)
-        motion = s.S.load(w, d)
-        for m in ti.static(range(DOFS)):
-            g.sixes.part(w, g.motion + u // DOFS * DOFS + m, u % DOFS)._assign(motion.parts[m])
+    for link in range(t.n_links):
+        for d in range(t.link_qd.at(link), t.link_qd.at(link) + DOFS):
+            u = p.n_given - 1 - t.unknown.at(d)
+            motion = s.S.load(w, d)
+            for m in ti.static(range(DOFS)):
+                g.sixes.part(w, g.motion + u // DOFS * DOFS + m, u % DOFS)._assign(motion.parts[m])
 
 
 @ti.func
