@@ -19,6 +19,7 @@ from support.contact_scenes import scene as scene_of_structures
 from support.contacts import read_model
 from support.process import run_here, simcli
 
+import simcli as simcli_package
 from simcli.cli import process as cli_process
 from simcli.cli.process import run_command
 from simcli.errors import Exit, SceneError
@@ -44,7 +45,8 @@ OPTIONS = {
     "passes": 8,
     "linear": "dense",
 }
-READ = OPTIONS | {"margin": 0.01, "max_depenetration_velocity": 0.5}
+AWAKE = {"sleep_after": None, "sleep_speed": 1e-4}
+READ = OPTIONS | AWAKE | {"margin": 0.01, "max_depenetration_velocity": 0.5}
 DEFAULTS = {
     "margin": None,
     "restitution_threshold": 0.0,
@@ -53,6 +55,7 @@ DEFAULTS = {
     "tolerance": 1e-8,
     "passes": 5,
     "linear": "auto",
+    **AWAKE,
 }
 SOLVERS = ("generalized", "maximal", "natural")
 
@@ -98,6 +101,9 @@ WRONG = [
     ("passes", "0", "SC231"),
     ("passes", "1.5", "SC203"),
     ("linear", "fast", "SC206"),
+    ("sleep_after", "0", "SC231"),
+    ("sleep_after", "1 m", "SC213"),
+    ("sleep_speed", "0", "SC231"),
     ("capacity", "0", "SC231"),
     ("capacity", "some", "SC203"),
     ("enabled", "maybe", "SC203"),
@@ -108,7 +114,7 @@ WRONG = [
     ("friction_static", "0.3", "SC664"),
     ("combine", "{friction: most}", "SC206"),
 ]
-IN_CONTACT, IN_SOLVER = ("capacity", "enabled"), tuple(OPTIONS)
+IN_CONTACT, IN_SOLVER = ("capacity", "enabled"), tuple(DEFAULTS)
 
 
 @pytest.mark.parametrize(("key", "value", "code"), WRONG, ids=[f"{key}-{value}" for key, value, _ in WRONG])
@@ -158,6 +164,44 @@ def test_sparse_is_refused_where_bodies_share_velocities(tmp_path, case):
 def test_sparse_is_read(tmp_path, case):
     text = HEAD + HELD * (case == "maximal") + options(case, linear="sparse")
     assert scene(tmp_path, text).solver.contact.linear == "sparse"
+
+
+HINGE = "joints: {h: {type: revolute, parent: world, child: crate, axis: [0, 1, 0], MORE}}\n"
+GRIP = "contact: {pairs: [{a: ball, b: ground, friction: $s}]}\nsignals: {s: {sine: {amplitude: 0.1, frequency: 1}}}\n"
+NO_SLEEP = {
+    "natural": ("natural", "", "the natural solver does not support bodies that sleep"),
+    "joints": ("generalized", HELD, "sleep with joint `grip`"),
+    "integrator": ("generalized, integrator: rk4", "", "sleep with the integrator rk4"),
+    "dense": ("maximal", "", "sleep with linear: dense"),
+    "forces": (
+        "maximal",
+        "forces: {f: {type: spring, a: {world: [0, 0, 3]}, b: {body: ball, at: [0, 0, 0]}, stiffness: 9, rest_length: 1}}\n",
+        "sleep with `forces`",
+    ),
+    "events": ("maximal", "events: [{at: 0.5, set: {contact.enabled: false}}]\n", "sleep with `events`"),
+    "signals": ("maximal", GRIP, "sleep with `signals`"),
+    "motion": ("maximal", HINGE.replace("MORE", "motion: {velocity: 1}"), "sleep with the motion of joint `h`"),
+    "kinematic": ("maximal", "", "sleep with the motion of body `ball`"),
+    "belt": ("maximal", "", "sleep with a surface that moves along itself"),
+    "compliance": ("maximal", "", "sleep with compliant contacts"),
+    "contacts": ("maximal", "output: {channels: [contacts]}\n", "sleep with the channel contacts"),
+    "reactions": ("maximal", "output: {channels: [reactions]}\n", "sleep with the channel reactions"),
+}
+CHANGED = {
+    "compliance": ("friction: 0.4", "friction: 0.4, compliance: 1 um/N"),
+    "kinematic": ("ball: {", "ball: {kinematic: true, "),
+    "belt": ("type: plane, ", "type: box, size: [9, 9, 1], surface_velocity: [1, 0, 0], "),
+}
+
+
+@pytest.mark.parametrize("case", NO_SLEEP)
+def test_sleep_is_refused_by_name_where_it_would_be_wrong(tmp_path, case):
+    solver, more, words = NO_SLEEP[case]
+    dense = {"linear": "dense"} if case == "dense" else {}
+    with pytest.raises(SceneError) as caught:
+        read_model(tmp_path, HEAD.replace(*CHANGED.get(case, ("", ""))) + more + options(solver, sleep_after=0.5, **dense))
+    assert words in str(caught.value)
+    assert {fault.code for fault in caught.value.faults} == {"SC501"}
 
 
 NEVER = {
@@ -218,6 +262,13 @@ def test_options_that_nothing_reads_are_warned_of(tmp_path, capsys):
     assert run_command(["check", str(path)], debug=False, as_json=False) == 0
     said = capsys.readouterr()
     assert "SC666" not in said.out + said.err
+
+
+def test_a_speed_of_sleep_without_its_time_is_warned_of(tmp_path, capsys):
+    path = tmp_path / "s.yaml"
+    path.write_text(HEAD + options("maximal", sleep_speed=0.001))
+    assert run_here("check", path) == Exit.OK
+    assert "`sleep_speed` says nothing without `sleep_after`" in capsys.readouterr().err
 
 
 def test_a_key_of_another_solver_is_not_suggested_to_itself(tmp_path):
@@ -663,3 +714,95 @@ def test_no_motion_left_is_said(capfd, tmp_path):
     path.write_text("simcli: 1\n" + RAIL.replace("SOLVER", "maximal"))
     assert cli_process.run_command(["modes", str(path), *CPU], debug=False, as_json=False) == Exit.OK
     assert "no mode: joints and contacts hold every motion" in capfd.readouterr().out
+
+
+RESTS = """simcli: 1
+materials: {m: {density: 1000, friction: 0.5}}
+world: {shapes: {ground: {type: plane, material: m}}}
+defaults: {shape: {material: m}}
+bodies:
+  a0: {pose: {xyz: [0, 0, 0.101]}, shapes: {s: &cube {type: box, size: [0.2, 0.2, 0.2]}}}
+  a1: {pose: {xyz: [0, 0, 0.303]}, shapes: {s: *cube}}
+  b0: {pose: {xyz: [1, 0, 0.101]}, shapes: {s: *cube}}
+  b1: {pose: {xyz: [1, 0, 0.303]}, shapes: {s: *cube}}
+  ball: {pose: {xyz: [0.05, 0, 4]}, velocity: {linear: [0, 0, -1]}, shapes: {s: {type: sphere, radius: 0.1}}}
+MORE
+contact: {pairs: [{a: a0, b: ground, friction: 0.5}]}
+run: {duration: 2}
+measure: {height: {mean: "body.b1.position[2]"}}
+output: {every: 0.02, channels: [state, energy]}
+"""
+BATCH = "batch: {worlds: 2, vary: {'contact.pairs[0].friction': {list: [0.5, 0.5]}}}\n"
+FLOORS = {  # of each solver that takes sleep, what its bodies hang on besides
+    "generalized": "",
+    "maximal": """  bob: {pose: {xyz: [3, 0, 1]}, mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}}
+  leaf: {pose: {xyz: [3.3, 0, 0.1]}, shapes: {s: *cube}}
+  other: {pose: {xyz: [3.5, 0, 0.1]}, shapes: {s: *cube}}
+joints:
+  swing: {type: revolute, parent: world, child: bob, at: [3, 0, 2], axis: [0, 1, 0], friction: 0.1, limit: [-0.1, 1]}
+  hinge:
+    {type: revolute, parent: leaf, child: other, at: [3.4, 0, 0.2], axis: [0, 1, 0],
+     drive: {mode: position, stiffness: 5, damping: 1}}
+""",
+}
+ALSO_RESTS, NO_FASTER = 1e-7, 1e-9  # [m], of places beside those of the same scene without sleep; [m/s] of what rests there
+
+
+def resting(solver, sleeps, more=""):
+    """A scene of what comes to rest, and of a ball that falls on some of it 0.7 s later."""
+    options = f"contact: {{{'sleep_after: 0.2' if sleeps else 'linear: sparse'}}}"
+    lines = f"{FLOORS[solver]}solver: {{type: {solver}, integrator: semi_implicit, dt: 5 ms, {options}}}\n{more}"
+    return RESTS.replace("MORE\n", lines)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("solver", FLOORS)
+def test_who_rests_sleeps_until_something_comes_and_moves_as_if_awake(tmp_path, solver):
+    seen = {}
+    for sleeps in (False, True):
+        (tmp_path / "s.yaml").write_text(resting(solver, sleeps))
+        assert run_here("run", tmp_path / "s.yaml", "-o", tmp_path / f"{sleeps}.h5", "-q", *CPU) == Exit.OK
+        seen[sleeps] = h5py.File(tmp_path / f"{sleeps}.h5")
+    awake, asleep = seen[False], seen[True]
+    names = [name.decode() for name in asleep["frames/body_name"][:]]
+    places, speeds = asleep["frames/body_q"][:, 0], np.abs(asleep["frames/body_qd"][:, 0]).max(axis=-1)
+    assert np.abs(places - awake["frames/body_q"][:, 0]).max() < ALSO_RESTS
+    assert np.abs(asleep["measures/height/value"][:] - awake["measures/height/value"][:]).max() < ALSO_RESTS
+    still = speeds == 0
+    first, last = 15, -1  # 0.3 s, and the end
+    assert still[first:30].all(axis=0)[[k for k, name in enumerate(names) if name != "ball"]].all()
+    assert still[first:, names.index("b0")].all()  # nothing comes near it: the same bits to the end
+    assert (places[first:, names.index("b1")] == places[last, names.index("b1")]).all()
+    assert not still[40:47, names.index("a1")].any()  # the ball has met it
+    assert still[last].all()  # and lies on it
+    assert asleep["diag/iterations"][last, 0] == asleep["diag/contacts"][last, 0] * 0
+
+
+@pytest.mark.full
+def test_sleep_is_part_of_the_state_and_ends_where_numbers_change(tmp_path):
+    (tmp_path / "s.yaml").write_text(resting("generalized", True, BATCH))
+    (tmp_path / "one.yaml").write_text(resting("generalized", True))
+    here = simcli_package.Simulation(tmp_path / "s.yaml", vary=["contact.pairs[0].friction"], device="cpu")
+    alone = simcli_package.Simulation(tmp_path / "one.yaml", device="cpu")
+
+    def speeds(simulation):
+        return np.stack([np.abs(simulation.get(f"body.{name}.velocity")).max(axis=-1) for name in ("a0", "a1", "b0", "b1")])
+
+    for simulation in (here, alone):
+        simulation.step(100)
+        assert not speeds(simulation).any()
+    saved = here.save()
+    here.step(200)
+    place = here.get("body.ball.position")
+    here.restore(saved)
+    here.step(200)
+    alone.step(200)
+    assert np.array_equal(here.get("body.ball.position"), place)
+    assert np.array_equal(np.tile(alone.get("body.ball.position"), (2, 1)), place)
+    here.set("contact.pairs[0].friction", 0.4, worlds=[1])
+    here.step(2)
+    assert not speeds(here)[:, 0].any()  # those of the other world sleep on
+    assert speeds(here)[:, 1].all()
+    here.reset(worlds=[0])
+    here.step(1)
+    assert (speeds(here)[:, 0] > 0.01).all()  # it falls from where it began

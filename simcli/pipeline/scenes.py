@@ -23,7 +23,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         FileError: it is an HDF5 file, but damaged or no run.
         UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
-    from simcli.analysis.worlds.batch_values import column_of
+    from simcli.analysis.worlds.world_table import column_of
     from simcli.exchange.importing import load_scene
     from simcli.records.hdf5_bytes import is_hdf5
     from simcli.spec import load_held, resolve

@@ -288,7 +288,7 @@ class OpenWorlds:
         if columns is not None:
             columns.note(whole)
         self._controls.fetch()
-        events = stepwise.take_tables(self._model, text)
+        events = stepwise.take_tables(self._model, worlds, text)
         self._controls.write_all()
         return events
 

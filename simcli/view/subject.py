@@ -12,8 +12,7 @@ import numpy as np
 from simcli.analysis.states.portions import Choice, States
 from simcli.analysis.states.subject import Subject as Mechanism
 from simcli.analysis.states.subject import open_subject, scene_of
-from simcli.analysis.worlds.batch_values import column_of
-from simcli.analysis.worlds.world_table import WorldTable, read_table
+from simcli.analysis.worlds.world_table import WorldTable, column_of, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build_worlds

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.states.columns import column_difference
-from simcli.analysis.worlds.batch_values import column_of
+from simcli.analysis.worlds.world_table import column_of
 from simcli.errors import Fault, FileError, SceneError, UsageError
 from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds

@@ -82,7 +82,7 @@ def _bind(numbers: set[int]) -> None:
 _TASKS = (
     "Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
     "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact; large: one world of 64 and of "
-    "1000 boxes in a pile, and of a chain of 100 and of 1000 links."
+    "1000 boxes in a pile, of a chain of 100 and of 1000 links, and of 1000 boxes at rest, awake and asleep."
 )
 PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 

@@ -92,13 +92,18 @@ def _pile(side: int) -> list[str]:
     ]
 
 
-def boxes(side: int) -> list[str]:
-    """Lines of a scene without its solver: cubes over each other, every layer a little beside the one below."""
+def boxes(side: int, gap: float = _APART) -> list[str]:
+    """Lines of a scene without its solver: cubes over each other, every layer a little beside the one below.
+
+    Args:
+        side: cubes along each axis.
+        gap: [m], below each cube.
+    """
     lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
     for k in range(side**3):
         layer, shift = k // side**2, 0.2 * _APART * (k // side**2 % 2)
         x, y = (i * (_SIZE + _APART) + shift for i in (k % side, k // side % side))
-        z = _SIZE / 2 + _APART + layer * (_SIZE + _APART)
+        z = _SIZE / 2 + gap + layer * (_SIZE + gap)
         lines.append(
             f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
             f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}"
@@ -169,12 +174,16 @@ def _chain(folder: Path, n: int, angle: float) -> Path:
 
 
 def large(folder: Path) -> Iterator[tuple[Path, float]]:
-    """Worlds of many bodies: boxes that fall into piles, and long chains that hang almost straight; else as `chains`."""
+    """Worlds of many bodies, else as `chains`: falling piles, chains that hang almost straight, a pile awake and asleep."""
     for side, share in zip(PILES, (0.125, 0.0625), strict=True):
         lines = [*boxes(side), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
         yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *lines]), share
     for n, share in zip(LONG, (0.25, 0.025), strict=True):
         yield _chain(folder, n, 0.001), share
+    for name, contact in (("rest", ""), ("asleep", ", contact: {sleep_after: 5 ms}")):
+        solver = f"solver: {{type: generalized, dt: 0.005{contact}}}"
+        lines = [*boxes(PILES[-1], 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
+        yield _written(folder / f"{name}{PILES[-1] ** 3}.yaml", [f"name: {name}{PILES[-1] ** 3}", *lines]), 1.0
 
 
 def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:

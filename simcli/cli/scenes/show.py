@@ -198,7 +198,7 @@ def samples(
     `simcli run SCENE --vary-table FILE` of the written table makes the same worlds, to the byte.
     Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
     """
-    from simcli.analysis.worlds.batch_values import sample_table
+    from simcli.analysis.worlds.world_table import sample_table
     from simcli.pipeline import read_scene
 
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))

@@ -300,11 +300,12 @@ class Collider(NarrowPhase):
             and B; [m], where these are pushed, from the origins of their trees; a tangent.
         terms: [m], of the contact at hand, the largest of what it sees of velocities, before they cancel.
         acts: [1], (K), 0 while a combination does not touch.  can_rest: whether that is so in some phase.
+        asleep: (links) 1 for those that sleep, whose pairs are not looked at.  sleeps: whether some may.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, sleeps: bool = False):
         host, pairs = colliders(model), model.contacts
         routines = routines_of(host.kind, pairs)
         super().__init__(host, pairs.touching, routines, tables, arena)
@@ -322,6 +323,7 @@ class Collider(NarrowPhase):
         self.margin = self.shapes.array()
         self.contacts = _ContactTable(arena, pairs.capacity)
         self.n_links = tables.n_links
+        self.sleeps, self.asleep = sleeps, arena.array(tables.n_links if sleeps else 0)
         self.carries, self.pushed = arena.array(2 * tables.n_links).scratch(), arena.array(2, Vec3).scratch()
         self.unit_along, self.terms = arena.array(1, Vec3).scratch(), arena.array(1).scratch()
 

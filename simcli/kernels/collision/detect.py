@@ -242,6 +242,9 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
     Writes: c.contacts, c.notes
     """
     combination = combination_of(c.rule, i, j)
+    if ti.static(c.sleeps):
+        if rests(c, w, i) and rests(c, w, j):
+            combination = -1
     if combination >= 0:
         if ti.static(c.can_rest):
             near = select(c.arena.zero() + c.acts.load(w, combination) > 0.0, near, 0)
@@ -250,6 +253,13 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
         for lane in range(c.lanes):
             if get_lane(near, lane) != 0:
                 collide(c, w, lane, a, i + j - a, combination)
+
+
+@ti.func
+def rests(c: ti.template(), w: ti.i32, i: ti.i32):
+    """Whether a shape is of what sleeps, or of the world, in a block of one world."""
+    link = c.link.at(i)
+    return link < 0 or c.asleep.load(w, ti.max(link, 0)) != 0.0
 
 
 def extent_of(c, w, i) -> Vec3:

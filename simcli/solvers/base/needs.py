@@ -60,6 +60,7 @@ shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # ef
 drag_rows = _something(lambda c: c.bound.system.n_drags > 0)
 spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
 shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
+sleepers = _something(lambda c: getattr(c, "sleeps", False))  # bodies at rest do; those of the affine solver never
 rolling = _something(lambda c: c.bound.impulses.has_spins)  # contacts roll or bore with friction
 excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/saddle.py)
 

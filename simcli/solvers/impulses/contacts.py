@@ -62,7 +62,7 @@ class Contacts:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float | None, forces: Forces):
-        self.collider, self.options = Collider(model, tables, arena), options
+        self.collider, self.options = Collider(model, tables, arena, options.sleep_after is not None), options
         self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
         self.capacity = self.collider.contacts.capacity

@@ -36,6 +36,7 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
+from simcli.solvers.impulses.sleeping import Sleep
 from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
 from simcli.solvers.rows.motion_work import add_late_holds
 
@@ -52,10 +53,16 @@ def is_large(models: Sequence[Model], options) -> bool:
         options: of the solver.
     """
     linear = getattr(getattr(options, "contact", None), "linear", "dense")
+    linear = "sparse" if sleeps(options) else linear
     links = models[0].links
     apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == DOFS).all())
     touches = any(model.contacts is not None for model in models)
     return touches and apart and (linear == "sparse" or (linear == "auto" and DOFS * len(links.parent) >= LARGE))
+
+
+def sleeps(options) -> bool:
+    """Whether bodies at rest sleep."""
+    return getattr(getattr(options, "contact", None), "sleep_after", None) is not None
 
 
 def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables) -> SystemPattern:
@@ -116,6 +123,7 @@ class Impulses:
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
         earlier_residual: [m/s], that with which the solution before the last one began.
         awakened: 1 for the worlds whose rows are to be stated anew.
+        sleep: of bodies at rest, None without.
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
         is_bounded: whether some law stops something: then all steps are of impulses.
         passes: solutions of a step, at most.
@@ -164,6 +172,8 @@ class Impulses:
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
         self.searches = self.passes if tables.is_natural and (self.has_spins or system.laws.has_shared_limit) else 1
+        can_sleep = touches and sleeps(options)
+        self.sleep = Sleep(tables, arena, options.contact, self.contacts.collider.asleep) if can_sleep else None
         self.start = self.problem.velocities.array()
         self.kept, self.awake = self.problem.rows.items.array(), plain.array()
         self.load, self.stiff = arena.array(n if turns else 0), arena.array(tables.n_links if turns else 0, Mat3)
@@ -178,6 +188,8 @@ class Impulses:
         """Forget what earlier steps left."""
         if self.contacts:
             self.contacts.clear()
+        if self.sleep:
+            self.sleep.clear()
         for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
             array.write(np.zeros((1, array.n_items, 1)))
 

@@ -15,6 +15,7 @@ from simcli.kernels.device.stage_lists import only, repeat, when, within
 from simcli.solvers.impulses.contact_rhs import bound_spins
 from simcli.solvers.impulses.law_rows import bound_balls
 from simcli.solvers.impulses.rows import begin_again, state_residual
+from simcli.solvers.impulses.sleeping import has_woken, rest_sleepers, wake_touched
 from simcli.solvers.impulses.solution import scale_shared, share_load, unpack_solution
 from simcli.solvers.impulses.stages import (
     begin_correcting,
@@ -26,8 +27,8 @@ from simcli.solvers.impulses.stages import (
     is_first_search,
     note_missed,
     note_residual,
+    note_search,
     searches_again,
-    sleep,
     state,
     state_rows,
     turn_again,
@@ -44,7 +45,14 @@ def problem_of(c):
     return c.bound.impulses.problem
 
 
-watch_contacts = watch_places, detect_all, warm_start_all  # of a step
+def watch_contacts(c) -> tuple:
+    """Stages that find the contacts of a step.
+
+    Args:
+        c: core of the run.
+    """
+    finds = (repeat(detect_all, wake_touched, wanted=has_woken),) if c.sleeps else (detect_all,)
+    return watch_places, *finds, warm_start_all
 
 
 def solving(c) -> tuple:
@@ -93,7 +101,8 @@ def searching(c, rest: tuple = ()) -> tuple:
     spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
-    restates = only(is_awake, state_rows, within(problem_of, *READY), *scales, *(rhs if not rest else ()))
-    search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
+    rests = when(c.sleeps, rest_sleepers)
+    restates = only(is_awake, state_rows, *rests, within(problem_of, *READY), *scales, *(rhs if not rest else ()))
+    search = (within(problem_of, *SEARCH), count_iterations, note_search, *wakes)
     first = only(is_first_search, *rest) if rest else ()
     return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)

@@ -266,7 +266,7 @@ def count_iterations(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def sleep(c: ti.template(), w: ti.i32):
+def note_search(c: ti.template(), w: ti.i32):
     """A search is over, and its rows are stated.
 
     Writes: c.now, c.bound.impulses.awakened

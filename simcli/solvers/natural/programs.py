@@ -343,4 +343,4 @@ def signals(c) -> tuple:
 
 def contacts(c, stage) -> tuple:
     """The stage that finds contacts, and what follows, where something can touch."""
-    return (watch_contacts, stage) if c.touches else ()
+    return (*watch_contacts(c), stage) if c.touches else ()

@@ -29,7 +29,7 @@ from simcli.solvers.base.integrators import ALL_STAGES, IMPLICIT, NODES, RK4_WEI
 from simcli.solvers.base.midpoint import Midpoint
 from simcli.solvers.base.run_plan import RunPlan
 from simcli.solvers.base.world_ends import HEALTH
-from simcli.solvers.impulses.memory import Impulses, is_large
+from simcli.solvers.impulses.memory import Impulses, is_large, sleeps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.memory import AlphaSteps, CoordinateForces, QuadraticSteps, yielding_rows
 from simcli.solvers.natural.programs import frame_of_natural
@@ -81,7 +81,7 @@ class Core:
         notes_rates: whether wrenches have corrections of velocities, which follow steps of impulses.
         aside: what steps go on from, where frames evaluate their instant.
         by_impulses: whether steps solve a complementarity problem.
-        is_large: whether they keep nothing dense, see impulses/memory.py.
+        is_large: whether they keep nothing dense, see impulses/memory.py.  sleeps: whether bodies at rest sleep.
         anew: 1 for the worlds that begin anew.  ages: of worlds.
         probed: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
@@ -156,7 +156,7 @@ class Core:
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_maximal and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
-        self.is_large = is_large(self.tables.phases, options)
+        self.is_large, self.sleeps = is_large(self.tables.phases, options), self.touches and sleeps(options)
         self.moves = bool(np.any(model.motions.kind))
         corrects = self.touches or (self.stages == 1 and not self.is_natural and constraints.rows.n > 0)
         shows = "reactions" in plan.channels

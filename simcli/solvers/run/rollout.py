@@ -10,6 +10,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, get_lane, put_lane, vector
 from simcli.kernels.language.numbers import number
+from simcli.solvers.base import needs
+from simcli.solvers.impulses.sleeping import wake_all
 from simcli.solvers.output.contact_report import unload_contacts
 from simcli.solvers.output.frame_stages import go_on_from_aside, set_aside
 from simcli.solvers.output.probes import probe_frame, unload_quantities
@@ -139,16 +141,25 @@ def enter_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
     """After tables have changed: what is stored now counts as input; `chosen` as of `rollout`.
 
     Reads:  c
-    Writes: c.forces.account.work, c.loop_turns
+    Writes: c.forces.account.work, c.loop_turns, c.bound.impulses.sleep
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
+        _wake_chosen(c, w)
         if chosen == 0 or names_some(c, w):
             stored = c.engine.open(c, w)
             c.forces.account.supply(w, stored)
             set_aside(c, w)
         count_turns(c, w, turns)
+
+
+@needs.sleepers
+@ti.func
+def _wake_chosen(c: ti.template(), w: ti.i32):
+    """Wake who sleeps where numbers are others from here on: in worlds that were chosen."""
+    if names_some(c, w):
+        wake_all(c, w)
 
 
 def _begin_chosen(c, w, k, rows, common, own_rows, own, kept):

@@ -272,14 +272,16 @@ class Stepwise:
         """Whether there is room for the tables of a model of the scene."""
         return self.stepper.takes(self.stepper.formed(model))
 
-    def take_tables(self, model: Model, text: str) -> list[Event]:
+    def take_tables(self, model: Model, worlds: np.ndarray, text: str) -> list[Event]:
         """Let the numbers of a model hold from here on, as an event of the scene would.
 
         Args:
             model: of the scene, of the same layout.
+            worlds: numbers of those in which they differ from those before.
             text: what was set.
         """
         s = self.stepper
+        self._beginnings.mark(np.isin(np.arange(len(self.began)), worlds))
         s.phases.insert(0, Phase(s.n_steps, self.stepper.formed(model), (text,)))
         self._forget()
         return [self.stepper.named(event) for event in s.switch()]

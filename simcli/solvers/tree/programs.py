@@ -37,6 +37,7 @@ from simcli.solvers.base.midpoint import (
 )
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
+from simcli.solvers.impulses.sleeping import fall_asleep, is_all_asleep, is_somebody_awake, skip_step
 from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
@@ -160,8 +161,12 @@ def ends_of(c) -> tuple:
 
 
 def step_by_impulses(c) -> tuple:
-    """A step of semi_implicit in which something can touch, or whose directions turn."""
-    return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), *move_and_correct(c)
+    """A step of semi_implicit in which something can touch, or whose directions turn; worlds that sleep leave it out."""
+    step = (*_evaluation(c, starts=True), *at_last_step(c), *move_and_correct(c))
+    if c.sleeps:
+        probes = when(c.accumulators.within, place_links, *probe_stages(c))
+        step = (only(is_all_asleep, skip_step, *probes), only(is_somebody_awake, *step, fall_asleep))
+    return set_registers(node=0), *step
 
 
 def move_and_correct(c) -> tuple:
@@ -177,7 +182,7 @@ def step_of_nodes(c) -> tuple:
     repeats = c.constrained and c.bound.repeats
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
-        finds = (watch_contacts,) if c.touches and node == 0 else ()
+        finds = watch_contacts(c) if c.touches and node == 0 else ()
         found = _evaluation(c, keep_start if node == 0 else None, node == 0, by_impulses=False)
         nodes += [set_registers(node=node), found, finds, move, keeps]
     if not c.constrained:
@@ -239,7 +244,7 @@ def _evaluation(
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     prescribe = prescribe_rows_to_end if to_end or (starts and c.stages == 1) else prescribe_rows
     prescribes = (prescribe,) if c.bound.system.n_prescribed_rows else ()
-    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
+    answer = (*(watch_contacts(c) if c.touches else ()), *solving(c)) if by_impulses else _with_active_set(c)
     if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
         answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)

@@ -71,6 +71,7 @@ FIELD_RULES: tuple[FieldRule, ...] = (
         FieldRule(f"forces.*.{key}_table", _EXACT, f"{key} by a table", hint=f"write `{key}`")
         for key in ("stiffness", "damping")
     ),
+    FieldRule("solver.contact.sleep_after", _RIGID, "bodies that sleep"),
     FieldRule("events", BUILT, "events"),
     FieldRule("initial.assemble", BUILT, "assembly of loops"),
 )
@@ -176,17 +177,47 @@ def _check_contact(check: Checker) -> None:
     elif solver == _AFFINE:
         check_barrier(check)
     elif solver in _RIGID and check.spec.solver.contact.linear == "sparse":
-        _check_sparse(check)
+        _check_apart(check, "solver.contact.linear", "sparse contact", "write linear: auto")
+    if solver in _RIGID and check.spec.solver.contact.sleep_after is not None:
+        _check_sleep(check)
+    elif check.has("solver.contact.sleep_speed"):
+        message = "`sleep_speed` says nothing without `sleep_after`: nobody sleeps"
+        check.fault("SC502", message, "solver.contact.sleep_speed", "write sleep_after, too", True, severity="warning")
 
 
-def _check_sparse(check: Checker) -> None:
-    """Refuse sparse linear systems where bodies share velocities, or have fewer than six."""
-    path, spec = "solver.contact.linear", check.spec
+def _check_apart(check: Checker, path: str, words: str, hint: str) -> None:
+    """Refuse what needs velocities of each body, where bodies share them, or have fewer than six."""
+    spec = check.spec
     held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD_NAME]
     if spec.solver.type == GENERALIZED and held:
-        refuse_field(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
+        refuse_field(check, f"{words} with joint `{held[0]}`", path, f"take the maximal solver, or {hint}", True)
     elif spec.world.plane is not None:
-        refuse_field(check, "sparse contact in a planar scene", path, "write linear: auto", True)
+        refuse_field(check, f"{words} in a planar scene", path, hint, True)
+
+
+def _check_sleep(check: Checker) -> None:
+    """Refuse sleep where steps are not of impulses alone, where something may move a body at rest, or show its forces."""
+    spec, path, hint = check.spec, "solver.contact.sleep_after", "leave sleep_after out"
+    _check_apart(check, path, "sleep", hint)
+    moving = {"signals": spec.signals, "forces": spec.forces, "events": spec.events}
+    surfaces = [*spec.world.shapes.values(), *(shape for body in spec.bodies.values() for shape in body.shapes.values())]
+    soft = any(one.compliance for one in (*spec.materials.values(), *spec.contact.pairs))
+    driven = [
+        *(f"joint `{name}`" for name, joint in spec.joints.items() if joint.motion),
+        *(f"body `{name}`" for name, body in spec.bodies.items() if body.kinematic),
+    ]
+    shown = [channel for channel in ("contacts", "reactions") if channel in spec.output.channels]
+    found = [
+        *(f"the integrator {spec.solver.integrator}" for _ in range(spec.solver.integrator != "semi_implicit")),
+        *("linear: dense" for _ in range(spec.solver.contact.linear == "dense")),
+        *(f"`{name}`" for name, given in moving.items() if given),
+        *(f"the motion of {name}" for name in driven),
+        *("compliant contacts, whose energy would be missing" for _ in range(soft)),
+        *("a surface that moves along itself" for _ in range(any(any(one.surface_velocity) for one in surfaces))),
+        *(f"the channel {name}" for name in shown),
+    ]
+    for words in found:
+        refuse_field(check, f"sleep with {words}", path, hint, True)
 
 
 def _check_integrator(check: Checker) -> None:

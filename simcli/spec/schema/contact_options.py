@@ -112,6 +112,16 @@ class ContactSolvingSpec(SpecModel):
         "",
         "sparse",
     )
+    sleep_after: quantity("s", gt=0) | None = doc(
+        None,
+        "Time at rest after which bodies that touch or are joined sleep: they stand still, at next to no cost, until "
+        "something awake comes near; left out, nobody sleeps",
+        "s",
+        0.5,
+    )
+    sleep_speed: quantity("m/s", gt=0) = doc(
+        1e-4, "Speed below which a body is at rest: that of its kinetic energy, were it one for all of its mass", "m/s", 1e-3
+    )
     passes: count(gt=0) = doc(
         5, "Most contact solutions of a step, each with the gaps at the poses that the last one gave", "", 8
     )
