@@ -798,3 +798,23 @@ def test_modules_are_not_searched_at_a_start(room):
         f"import simcli.kernels, {room}; print(len(calls))"
     )
     assert int(python(code)) < 20
+
+
+def bound_anew(path: Path) -> list[str]:
+    """Names of a module that it binds a second time to something that is not made of the first."""
+    bound, anew = set(), []
+    for node in ast.parse(path.read_text()).body:
+        names = [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+        if isinstance(node, ast.Assign):
+            used = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+            targets = [target for target in node.targets if isinstance(target, ast.Name)]
+            names = [target.id for target in targets if target.id not in used]
+        anew += [name for name in names if name in bound and name != "_"]
+        bound |= set(names)
+    return anew
+
+
+def test_no_module_of_the_tests_binds_a_name_to_two_things():
+    """The tests of the first one would read the second, as no linter tells."""
+    found = {str(path): anew for path in sorted(Path(__file__).parent.rglob("*.py")) if (anew := bound_anew(path))}
+    assert not found

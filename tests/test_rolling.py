@@ -492,7 +492,7 @@ forces:
 solver: {type: SOLVER}
 run: {duration: 1}
 """
-SLEIGH = """
+BLADE_AT_REST = """
 simcli: 1
 bodies: {s: {mass: 2, inertia: {diag: [0.05, 0.1, 0.05]}}}
 joints:
@@ -509,7 +509,7 @@ def test_a_wheel_rests_where_its_spring_holds_it_and_a_sleigh_anywhere(tmp_path,
     """A wheel on an incline, which may topple; blades bear what pulls aside, and nothing that pulls ahead."""
     monkeypatch.chdir(tmp_path)
     Path("wheel.yaml").write_text(HELD_WHEEL.replace("SOLVER", solver))
-    Path("sleigh.yaml").write_text(SLEIGH.replace("SOLVER", solver))
+    Path("sleigh.yaml").write_text(BLADE_AT_REST.replace("SOLVER", solver))
     code, out, _ = told_here(capfd, "modes", "wheel.yaml", "--json")
     found = json.loads(out)
     rest, down = found["equilibrium"], 2 * G * np.sin(0.3)
