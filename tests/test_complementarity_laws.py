@@ -21,9 +21,8 @@ from support.process import environment
 
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, on_cone, on_discs
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
-from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN, SystemPattern
-from simcli.kernels.complementarity.large_problem import factorize_large, multiply
+from simcli.kernels.complementarity.large_problem import factorize_large, multiply, solve_large
 from simcli.kernels.complementarity.measure import respond, row_speed, triple_speed
 from simcli.kernels.complementarity.preparation import prepare_problem
 from simcli.kernels.complementarity.problem import LIMITS, PROXIMAL, SOLVED, Problem

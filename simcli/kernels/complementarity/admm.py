@@ -16,8 +16,8 @@ J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone, on_discs
 from simcli.kernels.complementarity.dense import is_anywhere, substitute, whole
-from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
+from simcli.kernels.complementarity.large_problem import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.sparse_factors import packed_index

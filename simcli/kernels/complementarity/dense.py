@@ -52,7 +52,7 @@ def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
     return Mat3(*(part * s.parts[k % 3] for k, part in enumerate(m.parts)))
 
 
-def _split(a: Mat3) -> Mat3:
+def split(a: Mat3) -> Mat3:
     """L and U of three rows and columns in one, the diagonal of U inverted."""
     m = [local(x) for x in a.parts]
     m[0] = local(1.0 / m[0])
@@ -65,36 +65,39 @@ def _split(a: Mat3) -> Mat3:
 
 
 def lower_solved(f: Mat3, rows: list) -> list:
-    """L^-1 of three rows of numbers, f from `_split`."""
+    """L^-1 of three rows of numbers, f from `split`."""
     m = f.parts
     one, two, last = rows
     two = [local(b - m[3] * a) for a, b in zip(one, two, strict=True)]
     return [one, two, [local(c - m[6] * a - m[7] * b) for a, b, c in zip(one, two, last, strict=True)]]
 
 
+def right_solved_row(f: Mat3, row) -> list:
+    """A U^-1 of a row of three numbers, f from `split`."""
+    m, (x, y, z) = f.parts, row
+    x = local(x * m[0])
+    y = local((y - x * m[1]) * m[4])
+    return [x, y, local((z - x * m[2] - y * m[5]) * m[8])]
+
+
 def _right_solved(f: Mat3, a: Mat3) -> Mat3:
-    """A U^-1 of a block, f from `_split`."""
-    m, found = f.parts, []
-    for x, y, z in (a.parts[k : k + 3] for k in (0, 3, 6)):
-        x = local(x * m[0])
-        y = local((y - x * m[1]) * m[4])
-        found += [x, y, local((z - x * m[2] - y * m[5]) * m[8])]
-    return Mat3(*found)
+    """A U^-1 of a block, f from `split`."""
+    return Mat3(*(x for k in (0, 3, 6) for x in right_solved_row(f, a.parts[k : k + 3])))
 
 
 def _below(f: Mat3, a: Mat3) -> Mat3:
-    """L^-1 A of a block, f from `_split`."""
+    """L^-1 A of a block, f from `split`."""
     rows = lower_solved(f, [a.parts[k : k + 3] for k in (0, 3, 6)])
     return Mat3(*(x for row in rows for x in row))
 
 
-def _forward(f: Mat3, x: Vec3) -> Vec3:
-    """L^-1 x of three numbers, f from `_split`."""
+def forward(f: Mat3, x: Vec3) -> Vec3:
+    """L^-1 x of three numbers, f from `split`."""
     return Vec3(*(x for (x,) in lower_solved(f, [[part] for part in x.parts])))
 
 
-def _backward(f: Mat3, x: Vec3) -> Vec3:
-    """U^-1 x of three numbers, f from `_split`."""
+def backward(f: Mat3, x: Vec3) -> Vec3:
+    """U^-1 x of three numbers, f from `split`."""
     m, (a, b, c) = f.parts, x.parts
     c = local(c * m[8])
     b = local((b - m[5] * c) * m[4])
@@ -201,7 +204,7 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
 
 @ti.func
 def factorize(p: ti.template(), w: ti.i32):
-    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `_split`.
+    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `split`.
 
     A row of blocks is told which it has on either side of the diagonal: bodies that do not touch leave most of it empty.
     A pivot that is zero makes the solution no number, and the step of that world is not taken.
@@ -224,7 +227,7 @@ def factorize(p: ti.template(), w: ti.i32):
                     j = whole(p.column, w, k * n + n - 1 - e)
                     p.matrix.store(w, i * n + j, p.matrix.load(w, i * n + j) - scaled * p.matrix.load(w, k * n + j))
         right = 0
-        pivot = _split(p.matrix.load(w, i * n + i))
+        pivot = split(p.matrix.load(w, i * n + i))
         p.pivot.store(w, i, pivot)
         for j in range(i + 1, n):
             here = p.matrix.load(w, i * n + j)
@@ -249,11 +252,11 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
         for e in range(whole(p.n_left, w, i)):
             k = whole(p.column, w, i * n + e)
             total = total - p.matrix.load(w, i * n + k) * three(x, w, k)
-        put_three(x, w, i, _forward(p.pivot.load(w, i), total))
+        put_three(x, w, i, forward(p.pivot.load(w, i), total))
     for m in range(p.n_threes):
         i = p.n_threes - 1 - m
         total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
             j = whole(p.column, w, i * n + n - 1 - e)
             total = total - p.matrix.load(w, i * n + j) * three(x, w, j)
-        put_three(x, w, i, _backward(p.pivot.load(w, i), total))
+        put_three(x, w, i, backward(p.pivot.load(w, i), total))

@@ -9,7 +9,7 @@ Velocities belong to bodies, DOFS each, and bodies are coupled by rows and conta
 
 One lane alone: which bodies touch differs between worlds.
 
-Source: Saad (2003), chapter 9. Deviation: see krylov.py.
+Source: Saad (2003), chapter 9. Deviation: see large_problem.py.
 """
 
 from dataclasses import dataclass
@@ -17,18 +17,28 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor, combined_rows, put_rows, put_six, rows_of, six
+from simcli.kernels.complementarity.block_factor import (
+    DOFS,
+    BlockFactor,
+    combined_rows,
+    place_of,
+    put_rows,
+    put_six,
+    rows_of,
+    six,
+    weighted,
+)
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import get_lane, put_lane, vector
+from simcli.kernels.language.expressions import get_lane, vector
 from simcli.kernels.language.values import Mat3, Vec3
 
 ROWS_SEEN = 3  # of a contact: the normal, two tangents
-MOST_VECTORS = 200  # of a search (krylov.py)
+MOST_VECTORS = 200  # of a search (large_problem.py)
 _CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
 
@@ -65,7 +75,8 @@ class Large:
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
-        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
+        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg,
+        cosine, sine, rest: see large_problem.py.
         row_gain, gains: G of the matrix at hand: of rows, of contacts, and of spins if there are any.
         n_views: what contacts see, and what their spins see if there are any.
         krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
@@ -191,6 +202,11 @@ def sum_of_six(x):
     return local((parts[0] + parts[1] + parts[2]) + (parts[3] + parts[4] + parts[5]))
 
 
+def squares_by(inverse: list, rows: list) -> Vec3:
+    """x^T A x of the vector of each axis."""
+    return Vec3(*(sum_of_six(row * weighted(inverse, row)) for row in rows))
+
+
 @ti.func
 def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), out: ti.template()):
     """Add J^T x of a contact that is on, or of its spins.
@@ -248,28 +264,73 @@ def mass_row(p, w, b, k):
 
 
 @ti.func
-def invert_masses(p: ti.template(), w: ti.i32):
-    """Inverses of the masses of the bodies.
+def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """Add J^T g J of a row to the matrix that is factorised.
 
-    Reads:  p.mass
-    Writes: p.large.{sixes, weight}
+    Writes: p.large.factor
     """
     g = p.large
-    for b in range(g.n_bodies):
-        rows = inverted([mass_row(p, w, b, k) for k in range(DOFS)])
-        put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
-        put_six(g.weight, w, b, [get_lane(row, k) for k, row in enumerate(rows)])
+    gain = p.large.row_gain.load(w, s)
+    first = g.start.at(s)
+    length = g.start.at(s + 1) - first
+    for e in range(length):
+        a = g.column.at(first + e)
+        pulled = g.value.load(w, first + e) * gain
+        for f in range(length):
+            entry = -1
+            edge = g.edge.at(g.edge_start.at(s) + e * length + f)
+            if edge >= 0:
+                entry = g.graph.notes.load(w, g.graph.place + edge)
+            _add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
 
 
-def inverted(rows: list) -> list:
-    """The inverse of a block, symmetric and positive, by elimination without pivoting."""
-    for k in range(DOFS):
-        inverse = local(1.0 / get_lane(rows[k], k))
-        put_lane(rows[k], k, 1.0)
-        rows[k] = local(rows[k] * inverse)
-        for i in range(DOFS):
-            if i != k:
-                factor = local(get_lane(rows[i], k))
-                put_lane(rows[i], k, 0.0)
-                rows[i] = local(rows[i] - rows[k] * factor)
-    return rows
+@ti.func
+def _add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
+    """Add to what two velocities have in common.
+
+    Writes: p.large.factor
+    """
+    f = p.large.factor
+    at = place_of(f, w, a // DOFS, b // DOFS, entry)
+    if at >= 0:
+        add_to_row(f, w, at + a % DOFS, single(b % DOFS, value))
+
+
+def add_to_row(f, w, at, value):
+    """Add a vector to a row of a block."""
+    f.notes.store(w, at, f.notes.load(w, at) + value)
+
+
+def single(k, value):
+    """A vector that is zero but for number k."""
+    return vector([ti.select(k == m, value, value * 0.0) for m in range(DOFS)])
+
+
+@ti.func
+def add_triple(p: ti.template(), view: ti.i32, gains: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T G J of a contact, or of its spins, to the matrix that is factorised.
+
+    Args:
+        view: what they see of each velocity.  gains: G.
+
+    Writes: p.large.factor
+    """
+    g = p.large
+    gain = gains.load(w, c)
+    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
+    for one in range(2):
+        for other in range(2):
+            a, b = body_of(p, w, c, one), body_of(p, w, c, other)
+            at = -1
+            if a >= 0 and b >= 0:
+                at = place_of(g.factor, w, a, b, entry)
+            if at >= 0:
+                seen = seen_rows(p, view, w, c, one)
+                pulled = gained(gain, seen_rows(p, view, w, c, other))
+                for k in range(DOFS):
+                    add_to_row(g.factor, w, at + k, combined_rows(pulled, [get_lane(row, k) for row in seen]))
+
+
+def gained(gain, rows: list) -> list:
+    """G J of a contact, J a vector for each axis."""
+    return [combined_rows(rows, gain.parts[3 * m : 3 * m + 3]) for m in range(3)]

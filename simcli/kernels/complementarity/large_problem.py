@@ -1,12 +1,19 @@
-"""What the rounds of a large world share, and the condensed matrix without its entries."""
+"""What the rounds of a large world share, and velocities of its condensed matrix: by factors, or by GMRES.
+
+Where there is no room for all factors, they are those of joints and single bodies, and precondition from the right. Newton's
+method breaks where a step is found loosely, so that the search goes nearly to rounding, in the norm of impulses over masses.
+
+Source: Saad 2003, sections 6.5.3 and 9.3.2. Deviations: no restarts, as the basis is long; ADMM iterations are solved in the
+same way, though their matrix is symmetric: there is one search to compile.
+"""
 
 from simcli.kernels.complementarity.block_factor import (
     clear_blocks,
-    combined_rows,
     factorize_blocks,
-    place_of,
+    put_rows,
+    put_six,
     rows_of,
-    weighted,
+    substitute_blocks,
 )
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
@@ -21,8 +28,9 @@ from simcli.kernels.complementarity.graph import (
 )
 from simcli.kernels.complementarity.large import (
     DOFS,
+    add_row,
+    add_triple,
     body_of,
-    invert_masses,
     mass_row,
     multiply_blocks,
     place_of_seen,
@@ -32,10 +40,11 @@ from simcli.kernels.complementarity.large import (
     solve_blocks,
     speed_of_row,
     speed_of_triple,
-    sum_of_six,
+    squares_by,
 )
+from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import get_lane, vector
+from simcli.kernels.language.expressions import get_lane, put_lane
 from simcli.kernels.language.values import Vec3
 
 
@@ -56,6 +65,34 @@ def prepare_large(p: ti.template(), w: ti.i32):
     for triple in ti.static(p.triples):
         for c in range(whole(p.live, w, 1)):
             diagonal_of_triple(p, triple, place_of_seen(p, triple), w, c)
+
+
+@ti.func
+def invert_masses(p: ti.template(), w: ti.i32):
+    """Inverses of the masses of the bodies.
+
+    Reads:  p.mass
+    Writes: p.large.{sixes, weight}
+    """
+    g = p.large
+    for b in range(g.n_bodies):
+        rows = inverted([mass_row(p, w, b, k) for k in range(DOFS)])
+        put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
+        put_six(g.weight, w, b, [get_lane(row, k) for k, row in enumerate(rows)])
+
+
+def inverted(rows: list) -> list:
+    """The inverse of a block, symmetric and positive, by elimination without pivoting."""
+    for k in range(DOFS):
+        inverse = local(1.0 / get_lane(rows[k], k))
+        put_lane(rows[k], k, 1.0)
+        rows[k] = local(rows[k] * inverse)
+        for i in range(DOFS):
+            if i != k:
+                factor = local(get_lane(rows[i], k))
+                put_lane(rows[i], k, 0.0)
+                rows[i] = local(rows[i] - rows[k] * factor)
+    return rows
 
 
 @ti.func
@@ -97,11 +134,6 @@ def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.i32, w:
                 inverse = rows_of(g.sixes, w, g.inverse + DOFS * body)
                 total = total + squares_by(inverse, seen_rows(p, view, w, c, side))
     triple.metric.store(w, c, total)
-
-
-def squares_by(inverse: list, rows: list) -> Vec3:
-    """x^T A x of the vector of each axis."""
-    return Vec3(*(sum_of_six(row * weighted(inverse, row)) for row in rows))
 
 
 @ti.func
@@ -202,73 +234,114 @@ def place_contacts(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
-    """Add J^T g J of a row to the matrix that is factorised.
+def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
+    """(M + J^T G J)^-1 x in place.
 
-    Writes: p.large.factor
+    Each round takes another vector into the basis; the last one takes the best of all of them, or all of x where the
+    factors are complete.
+
+    Reads:  p.large.{row_gain, gains, graph, factor}
+    Writes: x, p.large
     """
     g = p.large
-    gain = p.large.row_gain.load(w, s)
-    first = g.start.at(s)
-    length = g.start.at(s + 1) - first
-    for e in range(length):
-        a = g.column.at(first + e)
-        pulled = g.value.load(w, first + e) * gain
-        for f in range(length):
-            entry = -1
-            edge = g.edge.at(g.edge_start.at(s) + e * length + f)
-            if edge >= 0:
-                entry = g.graph.notes.load(w, g.graph.place + edge)
-            _add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
+    size = _norm(p, w, x)
+    last = 0
+    ends = ti.cast(g.graph.notes.load(w, g.graph.state) == COMPLETE or not size > 0.0, ti.i32)
+    for a in range(p.n):
+        put_basis(g, w, a, x.load(w, a) / ti.max(size, p.limits.tiny))
+        if ends != 0:
+            g.along.store(w, a, x.load(w, a))
+    g.rest.store(w, 0, size)
+    goes_on = 1
+    for _k in range(g.krylov + 1):
+        if goes_on != 0:
+            if ends == 0:
+                for a in range(p.n):
+                    g.along.store(w, a, basis(g, w, last * p.n + a))
+            elif last > 0:
+                _combine(p, w, last)
+            substitute_blocks(g.factor, w, g.along)
+            if ends != 0:
+                goes_on = 0
+            else:
+                multiply(p, w, g.along, g.image)
+                take_in(p, w, last)
+                last += 1
+                g.steps.store(w, 0, g.steps.load(w, 0) + 1.0)
+                if last == g.krylov or not ti.abs(g.rest.load(w, last)) > size * g.close:
+                    ends = 1
+    for a in range(p.n):
+        x.store(w, a, g.along.load(w, a))
+
+
+def basis(g, w, k):
+    """Number k of the vectors of a search."""
+    return g.notes.load(w, g.basis + k)
+
+
+def put_basis(g, w, k, value):
+    """Replace number k of the vectors of a search."""
+    g.notes.store(w, g.basis + k, value)
 
 
 @ti.func
-def _add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
-    """Add to what two velocities have in common.
-
-    Writes: p.large.factor
-    """
-    f = p.large.factor
-    at = place_of(f, w, a // DOFS, b // DOFS, entry)
-    if at >= 0:
-        add_to_row(f, w, at + a % DOFS, single(b % DOFS, value))
-
-
-def add_to_row(f, w, at, value):
-    """Add a vector to a row of a block."""
-    f.notes.store(w, at, f.notes.load(w, at) + value)
-
-
-def single(k, value):
-    """A vector that is zero but for number k."""
-    return vector([ti.select(k == m, value, value * 0.0) for m in range(DOFS)])
+def _norm(p: ti.template(), w: ti.i32, x: ti.template()):
+    """[sqrt(J)], of impulses by the masses that they move."""
+    total = p.arena.zero()
+    for a in range(p.n):
+        total = total + p.large.weight.load(w, a) * x.load(w, a) * x.load(w, a)
+    return ti.sqrt(total)
 
 
 @ti.func
-def add_triple(p: ti.template(), view: ti.i32, gains: ti.template(), w: ti.i32, c: ti.i32):
-    """Add J^T G J of a contact, or of its spins, to the matrix that is factorised.
+def take_in(p: ti.template(), w: ti.i32, j: ti.i32):
+    """Vector j + 1 of an orthogonal basis from p.large.image, and column j of the triangle that is left of A in it.
 
-    Args:
-        view: what they see of each velocity.  gains: G.
-
-    Writes: p.large.factor
+    Writes: p.large.{image, basis, hessenberg, cosine, sine, rest}
     """
     g = p.large
-    gain = gains.load(w, c)
-    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
-    for one in range(2):
-        for other in range(2):
-            a, b = body_of(p, w, c, one), body_of(p, w, c, other)
-            at = -1
-            if a >= 0 and b >= 0:
-                at = place_of(g.factor, w, a, b, entry)
-            if at >= 0:
-                seen = seen_rows(p, view, w, c, one)
-                pulled = gained(gain, seen_rows(p, view, w, c, other))
-                for k in range(DOFS):
-                    add_to_row(g.factor, w, at + k, combined_rows(pulled, [get_lane(row, k) for row in seen]))
+    n, m = p.n, g.krylov
+    for i in range(j + 1):
+        total = p.arena.zero()
+        for a in range(n):
+            total = total + g.weight.load(w, a) * basis(g, w, i * n + a) * g.image.load(w, a)
+        g.hessenberg.store(w, i * m + j, total)
+        for a in range(n):
+            g.image.store(w, a, g.image.load(w, a) - total * basis(g, w, i * n + a))
+    beyond = _norm(p, w, g.image)
+    for a in range(n):
+        put_basis(g, w, (j + 1) * n + a, g.image.load(w, a) / ti.max(beyond, p.limits.tiny))
+    for i in range(j):
+        c, s = g.cosine.load(w, i), g.sine.load(w, i)
+        x, y = g.hessenberg.load(w, i * m + j), g.hessenberg.load(w, (i + 1) * m + j)
+        g.hessenberg.store(w, i * m + j, c * x + s * y)
+        g.hessenberg.store(w, (i + 1) * m + j, c * y - s * x)
+    corner = g.hessenberg.load(w, j * m + j)
+    size = ti.max(ti.sqrt(corner * corner + beyond * beyond), p.limits.tiny)
+    g.cosine.store(w, j, corner / size)
+    g.sine.store(w, j, beyond / size)
+    g.hessenberg.store(w, j * m + j, size)
+    rest = g.rest.load(w, j)
+    g.rest.store(w, j + 1, -beyond / size * rest)
+    g.rest.store(w, j, corner / size * rest)
 
 
-def gained(gain, rows: list) -> list:
-    """G J of a contact, J a vector for each axis."""
-    return [combined_rows(rows, gain.parts[3 * m : 3 * m + 3]) for m in range(3)]
+@ti.func
+def _combine(p: ti.template(), w: ti.i32, last: ti.i32):
+    """What leaves least, of as many vectors.
+
+    Reads:  p.large.{basis, hessenberg}
+    Writes: p.large.{rest, along}
+    """
+    g = p.large
+    for k in range(last):
+        i = last - 1 - k
+        total = g.rest.load(w, i)
+        for j in range(i + 1, last):
+            total = total - g.hessenberg.load(w, i * g.krylov + j) * g.rest.load(w, j)
+        g.rest.store(w, i, total / g.hessenberg.load(w, i * g.krylov + i))
+    for a in range(p.n):
+        total = p.arena.zero()
+        for i in range(last):
+            total = total + g.rest.load(w, i) * basis(g, w, i * p.n + a)
+        g.along.store(w, a, total)

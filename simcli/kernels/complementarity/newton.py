@@ -11,7 +11,7 @@ Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 from simcli.kernels.complementarity.admm import scale_of
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, scaled_columns, substitute, whole
-from simcli.kernels.complementarity.krylov import solve_large
+from simcli.kernels.complementarity.large_problem import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.device.arena import local

@@ -133,3 +133,44 @@ def keep_vectors(keep: bool) -> None:
     ops.neg, ops.abs = (negative, magnitude) if keep else (_neg, _abs)
     ti.abs = ops.abs
     Expr._augassign = augmented if keep else _augassign
+
+
+TEAM = 32  # threads of a GPU that work for one world: those of a warp
+
+
+def shared_array(count: int, kind):
+    """Numbers that the threads of a team share (inside kernels of a GPU), of one of Taichi's types."""
+    return ti.simt.block.SharedArray(count, kind)
+
+
+def wait() -> None:
+    """Go on when all threads of the team are here (inside kernels of a GPU), and see what they have written."""
+    ti.simt.block.sync()
+
+
+def count_from(first, end, bits: int):
+    """How many numbers below an end are `first`, or more by a multiple of 2^bits; 0 or less if none (inside kernels)."""
+    return local((end - first + ((1 << bits) - 1)) >> bits)
+
+
+def shared_number(array, k):
+    """Number k of an array (inside kernels)."""
+    return local(item(array, k))
+
+
+def shared_row(array, i, width: int) -> list:
+    """Row i of an array of rows of some numbers (inside kernels)."""
+    first = local(i * width)
+    return [shared_number(array, first + k) for k in range(width)]
+
+
+def put_shared(array, i, values: list) -> None:
+    """Replace row i of an array of rows of some numbers (inside kernels)."""
+    first = local(i * len(values))
+    assign_all([item(array, first + k) for k in range(len(values))], values)
+
+
+def assign_all(places: list, values: list) -> None:
+    """Replace several numbers (inside kernels): `-=` of what threads share would be meant to be atomic."""
+    for place, value in zip(places, values, strict=True):
+        place._assign(local(value))
