@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import test_kernels_elementary as test_kernels_vectors
 import test_kernels_shared
+from support import teams
 from support.device import live_device
 from support.gpu import AGREEMENT, DOUBLE_PENDULUM, GPUS, assert_agree, columns_of, started
 from support.process import simcli_apart
@@ -390,3 +391,41 @@ def test_memory_that_a_gpu_does_not_have_is_refused(monkeypatch):
     monkeypatch.setattr(storage.ti, "ndarray", fails)
     with pytest.raises(DeviceError, match=r"SC714: .* more than the device has given \(allocate.*: simulate smaller worlds"):
         Arena(device, 1).build()
+
+
+# Velocities, rows, contacts, and whether those have spins.
+OF_TEAMS = [(6, 0, 1, False), (15, 4, 4, False), (27, 21, 8, True), (60, 5, 12, False)]
+PLACES_OF_TEAMS = [41, 3, 63, 0, 17, 30, 8]  # worlds of the first batch that are in another
+ROUNDED = 16  # units in the last place, of a solution by either: 2.5 are seen
+CONDITIONED = 4  # of them, times the condition of the matrix, from that of numpy: 1.2 are seen
+
+
+@pytest.mark.gpu
+@pytest.mark.full
+@pytest.mark.parametrize("size", OF_TEAMS, ids=str)
+@pytest.mark.parametrize("precision", AGREEMENT)
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_team_of_threads_finds_what_one_thread_finds(gpu, precision, size):
+    """The condensed matrix, its factors and solutions; a second time, and elsewhere in a smaller batch, the same bytes."""
+    device = started(gpu, precision)
+    eps = np.finfo(device.dtype).eps
+    worlds = [teams.drawn(seed, *size, device.dtype) for seed in range(64)]
+    bench = teams.TeamBench(device, *size, len(worlds))
+    found, by_thread = bench.solve(worlds, "team"), bench.solve(worlds, "thread")
+    for name, wanted in by_thread.items():
+        assert np.isfinite(wanted).all(), name
+        assert np.abs(found[name] - wanted).max() <= ROUNDED * eps * np.abs(wanted).max(), name
+    np.testing.assert_array_equal(found["counted"], by_thread["counted"])
+    for step in teams.STEPS:
+        for x, world in zip(found[step], worlds, strict=True):
+            A, force = world[step].matrix.astype(float), world[step].force
+            wanted = np.linalg.solve(A, force)
+            assert np.abs(x - wanted).max() <= CONDITIONED * eps * np.linalg.cond(A) * np.abs(wanted).max()
+    assert teams_bytes(bench.solve(worlds, "team")) == teams_bytes(found)
+    for places in (PLACES_OF_TEAMS, PLACES_OF_TEAMS[:1]):
+        fewer = teams.TeamBench(device, *size, len(places)).solve([worlds[k] for k in places], "team")
+        assert teams_bytes(fewer) == teams_bytes({name: values[places] for name, values in found.items()})
+
+
+def teams_bytes(found):
+    return {name: np.ascontiguousarray(values).tobytes() for name, values in found.items()}
