@@ -107,10 +107,10 @@ class TeamBench:
                 w = k // TEAM
                 if w < arena.n_blocks:
                     arena.enter(w)
-                    team = Team(p, room, k % TEAM)
-                    condense_by_team(p, w, team, kind)
-                    factorize_by_team(p, team)
-                    substitute_by_team(p, w, team, p.force)
+                    team = Team(p, w, room, k % TEAM)
+                    condense_by_team(team, kind)
+                    factorize_by_team(team)
+                    substitute_by_team(team, p.force)
 
         self.kernels = {"thread": by_thread, "team": by_team}
 

@@ -138,9 +138,35 @@ def keep_vectors(keep: bool) -> None:
 TEAM = 32  # threads of a GPU that work for one world: those of a warp
 
 
-def shared_array(count: int, kind):
-    """Numbers that the threads of a team share (inside kernels of a GPU), of one of Taichi's types."""
-    return ti.simt.block.SharedArray(count, kind)
+class SharedNumbers:
+    """Numbers that the threads of a team share (inside kernels of a GPU).
+
+    Args:
+        count: how many.
+        kind: one of Taichi's types.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, count: int, kind):
+        self.array = ti.simt.block.SharedArray(count, kind)
+
+    def places(self, first, count: int, apart: int = 1) -> list:
+        """Some numbers one after another, assignable."""
+        first = local(first)
+        return [item(self.array, first + k * apart) for k in range(count)]
+
+    def at(self, k):
+        """Number k."""
+        return local(item(self.array, k))
+
+    def row(self, i, width: int) -> list:
+        """Row i of rows of some numbers."""
+        return [local(place) for place in self.places(i * width, width)]
+
+    def put(self, i, values: list) -> None:
+        """Replace row i of rows of as many numbers as these."""
+        assign_all(self.places(i * len(values), len(values)), values)
 
 
 def wait() -> None:
@@ -153,24 +179,7 @@ def count_from(first, end, bits: int):
     return local((end - first + ((1 << bits) - 1)) >> bits)
 
 
-def shared_number(array, k):
-    """Number k of an array (inside kernels)."""
-    return local(item(array, k))
-
-
-def shared_row(array, i, width: int) -> list:
-    """Row i of an array of rows of some numbers (inside kernels)."""
-    first = local(i * width)
-    return [shared_number(array, first + k) for k in range(width)]
-
-
-def put_shared(array, i, values: list) -> None:
-    """Replace row i of an array of rows of some numbers (inside kernels)."""
-    first = local(i * len(values))
-    assign_all([item(array, first + k) for k in range(len(values))], values)
-
-
 def assign_all(places: list, values: list) -> None:
     """Replace several numbers (inside kernels): `-=` of what threads share would be meant to be atomic."""
-    for place, value in zip(places, values, strict=True):
-        place._assign(local(value))
+    for place, value in zip(places, [local(value) for value in values], strict=True):
+        place._assign(value)
