@@ -393,8 +393,8 @@ def test_memory_that_a_gpu_does_not_have_is_refused(monkeypatch):
         Arena(device, 1).build()
 
 
-# Velocities, rows, contacts, and whether those have spins.
-OF_TEAMS = [(6, 0, 1, False), (15, 4, 4, False), (27, 21, 8, True), (60, 5, 12, False)]
+# Velocities, rows, contacts, and whether those have spins; a team looks at thirty rows or contacts at once.
+OF_TEAMS = [(6, 0, 1, False), (15, 34, 33, False), (27, 21, 8, True), (60, 5, 12, False)]
 PLACES_OF_TEAMS = [41, 3, 63, 0, 17, 30, 8]  # worlds of the first batch that are in another
 ROUNDED = 16  # units in the last place, of a solution by either: 2.5 are seen
 CONDITIONED = 4  # of them, times the condition of the matrix, from that of numpy: 1.2 are seen

@@ -107,8 +107,8 @@ class TeamBench:
                 w = k // TEAM
                 if w < arena.n_blocks:
                     arena.enter(w)
-                    team = Team(p, w, room, k % TEAM)
-                    condense_by_team(team, kind)
+                    team = Team(p, w, room, k % TEAM, kind)
+                    condense_by_team(team)
                     factorize_by_team(team)
                     substitute_by_team(team, p.force)
 

@@ -5,7 +5,6 @@
 Thread (a, b) of 4 x 8 has every fourth row from a on, and every eighth block of columns from b on. Each entry is what
 condensed.py and dense.py make of it, term by term in the same order; those of a solution are subtracted column by column.
 What a thread has written others read behind a barrier, which all of a team pass: what it depends on is the same in all.
-
 Nothing is left out because it is zero, but contacts and rows whose G has not changed.
 """
 
@@ -40,22 +39,22 @@ class Team:
     """Memory of a team and the place of one of its threads, while a kernel is compiled.
 
     Args:
-        p: the problem.
-        w: the world.
+        p, w: the problem and the world.
         room: one of ROOMS, at least p.n.
         thread: number of this one.
+        kind: of iterations that the matrix is for.
 
     Attributes:
         matrix: its rows an odd number apart: memory of a team is in banks.
         seen, pulled, place: of a contact, or of three rows, what they see of three velocities, that times G, and which.
         changes: what the matrix lacks of G of some rows; of contacts, whether it lacks any.
         right, solved: sides of a system of equations, in the memory of `seen` and `pulled`.
-        kind, fresh: of iterations, and whether the world begins.
+        fresh: whether the world begins.
     """
 
     _data_oriented = True
 
-    def __init__(self, p, w, room: int, thread):
+    def __init__(self, p, w, room: int, thread, kind):
         assert p.n <= room, "a team has no room for so many velocities"
         real = p.arena.device.real
         self.p, self.w, self.apart = p, w, room | 1
@@ -64,11 +63,7 @@ class Team:
         self.seen, self.pulled = SharedNumbers(3 * room, real), SharedNumbers(3 * room, real)
         self.right, self.solved = self.seen, self.pulled
         self.place, self.changes = SharedNumbers(room // 3, ti.i32), SharedNumbers(_AT_ONCE, real)
-        self.kind = self.fresh = None
-
-    def begin(self, kind):
-        """Note for which iterations the matrix is."""
-        self.kind, self.fresh = local(kind), local(self.p.progress.fresh.load(self.w, 0) != 0.0)
+        self.kind, self.fresh = local(kind), local(p.progress.fresh.load(w, 0) != 0.0)
 
     def entries(self, i, j, down: bool = False) -> list:
         """Three of the matrix from row i and column j on, to the right or down, assignable."""
@@ -95,13 +90,12 @@ class Team:
 
 
 @ti.func
-def condense_by_team(team: ti.template(), kind: ti.i32):
+def condense_by_team(team: ti.template()):
     """`condensed.condense`, into shared memory.
 
     Reads:  rows, contacts, spins, p.mass
     Writes: team.matrix; of Newton steps p.matrix, counted of all, p.progress.fresh
     """
-    team.begin(kind)
     _take_matrix(team)
     for side, which in ti.static(team.sides()):
         for k in range((whole(team.p.live, team.w, which) + _AT_ONCE - 1) // _AT_ONCE):
@@ -112,7 +106,7 @@ def condense_by_team(team: ti.template(), kind: ti.i32):
                 _add_rows(team, first, count)
             else:
                 _add_triples(team, side, first, count)
-    if kind != ADMM:
+    if team.kind != ADMM:
         _keep_matrix(team)
 
 
@@ -213,20 +207,25 @@ def _add_triples(team: ti.template(), side: ti.template(), first: ti.i32, count:
 @ti.func
 def _add_rows(team: ti.template(), first: ti.i32, count: ti.i32):
     """Add those rows of which team.matrix lacks something, three at once."""
-    p, e, zero = team.p, team.thread, team.p.arena.zero()
     for k in range((count + 2) // 3):
         gains = Vec3(*team.changes.row(k, 3))
         if any_entry(diagonal(gains.parts)):
-            if e < p.n_threes:
-                block = diagonal([zero, zero, zero])
-                for m in ti.static(range(3)):
-                    if gains.parts[m] != 0.0:
-                        s = first + 3 * k + m
-                        assign_all(block.parts[m::3], three(p.rows.jacobian, team.w, s * p.n_threes + e).parts)
-                team.stage(e, e, block, scaled_columns(block, gains))
+            _stage_rows(team, first + 3 * k, gains)
             wait()
-            _add_staged(team, p.n_threes, _add_in_turn)
+            _add_staged(team, team.p.n_threes, _add_in_turn)
             wait()
+
+
+@ti.func
+def _stage_rows(team: ti.template(), first: ti.i32, gains: ti.template()):
+    """Stage three rows, zero where they give nothing: what stands there means nothing."""
+    p, e, zero = team.p, team.thread, team.p.arena.zero()
+    if e < p.n_threes:
+        block = diagonal([zero, zero, zero])
+        for m in ti.static(range(3)):
+            if gains.parts[m] != 0.0:
+                assign_all(block.parts[m::3], three(p.rows.jacobian, team.w, (first + m) * p.n_threes + e).parts)
+        team.stage(e, e, block, scaled_columns(block, gains))
 
 
 @ti.func
@@ -279,11 +278,7 @@ def factorize_by_team(team: ti.template()):
 
 @ti.func
 def _scale_beyond(team: ti.template(), k: ti.i32, n: ti.i32, pivot: ti.template()):
-    """Rows of U right of a block on the diagonal, and columns of L below it, three numbers for a thread.
-
-    Args:
-        n: how many there are of each.
-    """
+    """The n columns of U right of a block on the diagonal, and n rows of L below it, three numbers for a thread."""
     for r in range(count_from(team.thread, 2 * n, _ALL)):
         at = team.thread + TEAM * r
         i, j = 3 * k + 3 + at, 3 * k + 3 + at - n
