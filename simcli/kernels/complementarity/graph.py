@@ -28,12 +28,13 @@ class Graph:
 
     Attributes:
         notes: integers.  state: UNKNOWN, COMPLETE or OPEN.  fill: entries.  is_of_now: 0 where contacts may have changed.
-        near: (n words) neighbours.  coupled: (n words) those that the pattern is of, before the elimination.
+        near: (n words) neighbours.  n_pairs: bodies that touch.  pair: (2 contacts) which, in the order of contacts.
         degree: (n) how many, -1 for those that are eliminated.  tally: (n) bodies of each degree that are left.
         order: (n) body of each pivot.  position: (n) pivot of each body.
         start: (n + 1), column: (room) of row k of U, the bodies beside the diagonal; of L the same columns.
         row_start: (n + 1), row_entry, row_pivot: (room) entries of row k of L and their pivots, which rise.
-        place: (E + contacts) entry of each pair of bodies, -1 for none.
+        place: (E + contacts) entry of each pair of bodies that rows couple, then of each that touch, -1 for none.
+        touching: (contacts) which of these pairs touch there, -1 for a body alone.
     """
 
     _data_oriented = True
@@ -43,7 +44,8 @@ class Graph:
         self.edge = arena.ints(edges)
         notes = self.notes = Notes(arena, ti.i32)
         self.state, self.fill = notes.reserve(1), notes.reserve(1)
-        self.is_of_now, self.coupled = notes.reserve(1), notes.reserve(n * self.words)
+        self.is_of_now, self.n_pairs = notes.reserve(1), notes.reserve(1)
+        self.pair, self.touching = notes.reserve(2 * n_contacts), notes.reserve(n_contacts)
         self.near, self.degree, self.tally = notes.reserve(n * self.words), notes.reserve(n), notes.reserve(n)
         self.order, self.position = notes.reserve(n), notes.reserve(n)
         self.start, self.row_start = notes.reserve(n + 1), notes.reserve(n + 2)
@@ -77,20 +79,16 @@ def clear_graph(g: ti.template(), w: ti.i32, n_edges: ti.i32):
 
 
 @ti.func
-def is_as_before(g: ti.template(), w: ti.i32):
-    """1 if the neighbours are those that the pattern is of, which then stays; those of now are kept.
+def note_pair(g: ti.template(), w: ti.i32, k: ti.i32, a: ti.i32, b: ti.i32):
+    """Bodies a and b touch, pair k of this step: 1 if they were pair k of the step that the pattern is of.
 
-    Reads:  g.{near, state}
-    Writes: g.coupled
+    Writes: g.pair
     """
     same = 1
-    if g.notes.load(w, g.state) == UNKNOWN:
+    if g.notes.load(w, g.pair + 2 * k) != a or g.notes.load(w, g.pair + 2 * k + 1) != b:
         same = 0
-    for k in range(g.n * g.words):
-        bits = g.notes.load(w, g.near + k)
-        if bits != g.notes.load(w, g.coupled + k):
-            same = 0
-            g.notes.store(w, g.coupled + k, bits)
+        g.notes.store(w, g.pair + 2 * k, a)
+        g.notes.store(w, g.pair + 2 * k + 1, b)
     return same
 
 
@@ -248,3 +246,13 @@ def find_entry(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
         if g.notes.load(w, g.column + e) == other:
             found = e
     return found
+
+
+@ti.func
+def entry_of_contact(g: ti.template(), w: ti.i32, c: ti.i32):
+    """The entry of the bodies of a contact, -1 if the pattern has none."""
+    pair = g.notes.load(w, g.touching + c)
+    entry = -1
+    if pair >= 0:
+        entry = g.notes.load(w, g.place + g.n_edges + pair)
+    return entry

@@ -29,7 +29,7 @@ from simcli.kernels.complementarity.block_factor import (
     weighted,
 )
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.complementarity.graph import Graph, entry_of_contact
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
@@ -317,7 +317,7 @@ def add_triple(p: ti.template(), view: ti.i32, gains: ti.template(), w: ti.i32, 
     """
     g = p.large
     gain = gains.load(w, c)
-    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
+    entry = entry_of_contact(g.graph, w, c)
     for one in range(2):
         for other in range(2):
             a, b = body_of(p, w, c, one), body_of(p, w, c, other)

@@ -19,10 +19,11 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
     OPEN,
+    UNKNOWN,
     clear_graph,
     connect,
     find_entry,
-    is_as_before,
+    note_pair,
     order_bodies,
     transpose,
 )
@@ -164,11 +165,8 @@ def factorize_large(p: ti.template(), w: ti.i32):
     """
     g = p.large
     if g.graph.notes.load(w, g.graph.is_of_now) == 0:
-        clear_graph(g.graph, w, g.graph.n_edges)
-        couple_touching(p, w)
-        if is_as_before(g.graph, w) == 0:
+        if touches_as_before(p, w) == 0:
             find_pattern(p, w)
-        place_contacts(p, w)
         g.graph.notes.store(w, g.graph.is_of_now, 1)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
@@ -185,16 +183,32 @@ def factorize_large(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def couple_touching(p: ti.template(), w: ti.i32):
-    """Make bodies that touch neighbours.
+def touches_as_before(p: ti.template(), w: ti.i32):
+    """1 if the bodies that touch are those that the pattern is of, which then stays.
 
-    Writes: p.large.graph
+    Contacts of two bodies follow each other, and pairs come in the order of their shapes.
+
+    Writes: p.large.graph.{n_pairs, pair, touching}
     """
+    g = p.large.graph
+    same = ti.cast(g.notes.load(w, g.state) != UNKNOWN, ti.i32)
+    count, one, other = 0, -1, -1
     for c in range(whole(p.live, w, 1)):
+        touching = -1
         if p.contacts.on.load(w, c) != 0.0:
             a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
             if a >= 0 and b >= 0:
-                connect(p.large.graph, w, a, b)
+                if a != one or b != other:
+                    same = same & note_pair(g, w, count, a, b)
+                    count += 1
+                    one = a
+                    other = b
+                touching = count - 1
+        g.notes.store(w, g.touching + c, touching)
+    if count != g.notes.load(w, g.n_pairs):
+        same = 0
+    g.notes.store(w, g.n_pairs, count)
+    return same
 
 
 @ti.func
@@ -208,29 +222,16 @@ def find_pattern(p: ti.template(), w: ti.i32):
     for less in range(3):
         if fits == 0:
             clear_graph(g, w, ti.select(less < 2, g.n_edges, 0))
-            if less == 0:
-                couple_touching(p, w)
+            for k in range(ti.select(less == 0, g.notes.load(w, g.n_pairs), 0)):
+                connect(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
             fits = order_bodies(g, w)
             g.notes.store(w, g.state, ti.select(less == 0, COMPLETE, OPEN))
     transpose(g, w)
     for e in range(g.n_edges):
         g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
-
-
-@ti.func
-def place_contacts(p: ti.template(), w: ti.i32):
-    """Entries of the bodies that contacts couple.
-
-    Writes: p.large.graph
-    """
-    g = p.large.graph
-    for c in range(whole(p.live, w, 1)):
-        found = -1
-        if p.contacts.on.load(w, c) != 0.0:
-            a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
-            if a >= 0 and b >= 0:
-                found = find_entry(g, w, a, b)
-        g.notes.store(w, g.place + g.n_edges + c, found)
+    for k in range(g.notes.load(w, g.n_pairs)):
+        entry = find_entry(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
+        g.notes.store(w, g.place + g.n_edges + k, entry)
 
 
 @ti.func
