@@ -5,6 +5,7 @@ as well, as a copy, of which it sends what has changed. Whole numbers are the bi
 device changes that loads, stores and casts them (device/self_test.py).
 """
 
+import contextlib
 import mmap
 
 import numpy as np
@@ -17,7 +18,17 @@ from simcli.kernels.language import ti
 MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
 MOST_NUMBERS = (1 << 31) - 1  # of an array on a GPU
 _MOST_BYTES = 1 << 31  # of an array on a GPU, in Taichi's SPIR-V, which counts them in 32 bits
+_MANY_PAGES = 1 << 23  # bytes: four large pages
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # to this process
+
+
+def _memory(n_bytes: int) -> mmap.mmap:
+    """Memory of this process alone, in large pages where there is enough of it for several, and the system has them."""
+    memory = mmap.mmap(-1, n_bytes, **PRIVATE)
+    if n_bytes >= _MANY_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 class HostStorage:
@@ -41,7 +52,7 @@ class HostStorage:
         refuse_beyond(
             MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize, fit, n_blocks * device.lanes
         )
-        self.real = np.frombuffer(mmap.mmap(-1, n_packs * device.lanes * device.dtype.itemsize, **PRIVATE), device.dtype)
+        self.real = np.frombuffer(_memory(n_packs * device.lanes * device.dtype.itemsize), device.dtype)
         self.whole, by_packs = self.real.view(f"i{device.dtype.itemsize}"), self.real.reshape(n_packs, device.lanes)
         self.given = by_packs if device.lanes > 1 else self.real
         self.packs = by_packs[packs:].reshape(n_blocks, stride, device.lanes)[:, :n_rows]
