@@ -239,11 +239,8 @@ def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.templ
     Writes: out
     """
     for b in range(p.large.n_bodies):
-        for i in range(DOFS):
-            total = p.arena.zero()
-            for j in range(DOFS):
-                total = total + p.mass.load(w, mass_place(p, DOFS * b + i, DOFS * b + j)) * x.load(w, DOFS * b + j)
-            out.store(w, DOFS * b + i, total)
+        found = combined_rows(mass_rows(p, w, b), six(x, w, b))
+        put_six(out, w, b, [get_lane(found, k) for k in range(DOFS)])
 
 
 @ti.func
@@ -258,9 +255,11 @@ def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
         put_six(x, w, b, [get_lane(found, k) for k in range(DOFS)])
 
 
-def mass_row(p, w, b, k):
-    """A row of the mass of a body."""
-    return vector([p.mass.load(w, mass_place(p, DOFS * b + k, DOFS * b + m)) for m in range(DOFS)])
+def mass_rows(p, w, b) -> list:
+    """The mass of a body, a vector for each row."""
+    first = local(b * packed_index(DOFS, 0))
+    places = [[packed_index(max(k, m), min(k, m)) for m in range(DOFS)] for k in range(DOFS)]
+    return [vector([p.mass.load(w, first + place) for place in row]) for row in places]
 
 
 @ti.func

@@ -32,7 +32,7 @@ from simcli.kernels.complementarity.large import (
     add_row,
     add_triple,
     body_of,
-    mass_row,
+    mass_rows,
     multiply_blocks,
     place_of_seen,
     pull_of_row,
@@ -77,7 +77,7 @@ def invert_masses(p: ti.template(), w: ti.i32):
     """
     g = p.large
     for b in range(g.n_bodies):
-        rows = inverted([mass_row(p, w, b, k) for k in range(DOFS)])
+        rows = inverted(mass_rows(p, w, b))
         put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
         put_six(g.weight, w, b, [get_lane(row, k) for k, row in enumerate(rows)])
 
@@ -170,8 +170,7 @@ def factorize_large(p: ti.template(), w: ti.i32):
         g.graph.notes.store(w, g.graph.is_of_now, 1)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
-        for k in range(DOFS):
-            g.factor.notes.store(w, g.factor.diagonal + DOFS * b + k, mass_row(p, w, b, k))
+        put_rows(g.factor.notes, w, g.factor.diagonal + DOFS * b, mass_rows(p, w, b))
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)

@@ -83,7 +83,7 @@ class System:
         self.j_other, self.j_term = arena.ints(j_other), arena.ints(j_term)
         seen = self.n_dofs - 1 - pairs[self.n_mass : self.n_entries, 1]
         self.seen = [seen[a:b] for a, b in pairwise(j_start)]
-        self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
+        self.end_i, self.end_j, self.mass_ends = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1]), pairs[: self.n_mass]
         self.place = arena.ints(pattern.place)
         rows = constraints.rows
         self.is_hard = rows_of.ints(rows.is_hard)

@@ -7,8 +7,11 @@ In large worlds M holds bodies apart, and what is linear on rows between them is
 Source: Jean (1999), the step in impulses. Deviation: none.
 """
 
-from simcli.kernels.complementarity.large import mass_place
+import numpy as np
+
+from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
@@ -21,6 +24,14 @@ from simcli.solvers.rows.motions import end_speed_of_lock
 def mirrored(y: System, i):
     """Place of unknown i among the velocities of the problem: tips come first, which leaves factors sparse."""
     return number(y, "n_dofs") - 1 - i
+
+
+def places_of_masses(system: System, is_large: bool) -> np.ndarray:
+    """Where in the mass matrix of the problem each entry of that of the system stands, (n_mass,); see `mass_place`."""
+    high, low = (system.n_dofs - 1 - pick(system.mass_ends, axis=1) for pick in (np.min, np.max))
+    if not is_large:
+        return packed_index(high, low)
+    return high // DOFS * packed_index(DOFS, 0) + packed_index(high % DOFS, low % DOFS)
 
 
 @ti.func
@@ -38,7 +49,7 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     for k in range(p.n_mass):
         p.mass.store(w, k, c.tables.arena.zero())
     for e in range(y.n_mass):
-        at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
+        at = c.bound.impulses.mass_place.at(e)
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
     augment_mass(c, w, h)
     _weigh_laws(c, w, h)

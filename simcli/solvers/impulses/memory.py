@@ -35,7 +35,7 @@ from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
-from simcli.solvers.impulses.mass import mirrored
+from simcli.solvers.impulses.mass import mirrored, places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
 from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
 from simcli.solvers.rows.motion_work import add_late_holds
@@ -114,6 +114,7 @@ class Impulses:
         has_spins: whether contacts have rolling or torsional friction.
         start: (n of the problem) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
+        mass_place: place in the mass matrix of each entry of the system's.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
         tolerance: [m/s], that of the scene, or the least that velocities can be found to.
@@ -168,6 +169,7 @@ class Impulses:
         limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)
         pattern = pattern_of(rows, phases[0].laws, system, model, tables) if is_large else None
         self.problem = Problem(arena, n, self.n_plain, capacity, limits=limits, pattern=pattern, has_spins=self.has_spins)
+        self.mass_place = arena.ints(places_of_masses(system, is_large))
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1

@@ -13,7 +13,7 @@ import numpy as np
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.block_factor import DOFS, six
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import body_of, mass_row
+from simcli.kernels.complementarity.large import body_of, mass_rows
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.notes import Notes
@@ -178,7 +178,7 @@ def fall_asleep(c: ti.template(), w: ti.i32):
 def is_slow(p: ti.template(), w: ti.i32, b: ti.i32, speed: ti.template()):
     """Whether a body has no more kinetic energy than if all of it had a speed."""
     v = six(p.velocity, w, b)
-    rows = [mass_row(p, w, b, k) for k in range(DOFS)]
+    rows = mass_rows(p, w, b)
     twice = p.arena.zero()
     for k in ti.static(range(DOFS)):
         for m in ti.static(range(DOFS)):
