@@ -5,7 +5,7 @@ import copy
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from metamorphic.written import N_RATES, SINGLE, turn_of, unit
+from metamorphic.written import N_RATES, SINGLE, turn_of, turned, unit
 
 KINDS = ("box", "sphere", "capsule", "cylinder")
 
@@ -128,6 +128,52 @@ def rollers(seed: int, n: int = 4, spread: float = 2 * np.pi) -> dict:
         bodies[f"b{k}"] = {"x": np.array([0, 1.0 * k, radius]), "R": turn_of(rng), "shape": "sphere", "v": v,
                            "w": np.cross([0, 0, 1], v) / radius}
     return {"bodies": bodies, "joints": {}, "gravity": np.array([0, 0, -9.81]), **floor([0, 0, 1], rolling_friction=4e-3)}
+
+
+BALL, APART = 0.05, 12.0  # [m], radius of what strikes; of mechanisms beside each other
+STRUCK = {"type": "sphere", "radius": 0.1, "layers": ["struck"], "touches": ["balls"]}
+MATTER = {"friction": 0.4, "friction_static": 0.5, "restitution": 0.3, "rolling_friction": 2e-3, "torsional_friction": 1e-3}
+
+
+def struck(made: dict) -> dict:
+    """The scene with a ball that strikes each body from above, and turns; bodies do not touch each other."""
+    out, balls = copy.deepcopy(made), {}
+    down = unit(made["gravity"])
+    for name, body in out["bodies"].items():
+        body.setdefault("shape", STRUCK)
+        balls[f"{name}-ball"] = {
+            "x": body["x"] - (0.1 + BALL + 5e-4) * down,
+            "R": np.eye(3),
+            "shape": {"type": "sphere", "radius": BALL, "layers": ["balls"], "touches": ["struck"]},
+            "v": body.get("v", np.zeros(3)) + down,
+            "w": np.array([3.0, 1, 2]),
+        }
+    return {**out, "bodies": {**balls, **out["bodies"]}, "material": {**MATTER, **made.get("material", {})}}
+
+
+def beside_each_other(**parts: dict) -> dict:
+    """Several scenes in one, by the first letters of the names of all that is in each; the gravity of the first one."""
+    out = {"bodies": {}, "joints": {}, "forces": {}, "more": {}}
+    for k, (prefix, made) in enumerate(parts.items()):
+        names = {*made["bodies"], *made["joints"]}
+        part = _renamed(turned(made, np.eye(3), np.array([0, APART * k, 0])), {name: prefix + name for name in names})
+        out["bodies"] |= part["bodies"]
+        out["joints"] |= part["joints"]
+        out["forces"] |= {prefix + name: force for name, force in part.get("forces", {}).items()}
+        for name, more in part.get("more", {}).items():
+            out["more"].setdefault(name, {}).update(more)
+    return {**out, "gravity": next(iter(parts.values()))["gravity"]}
+
+
+def _renamed(value, names: dict[str, str]):
+    """What numbers say at any depth, with other names."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, dict):
+        return {_renamed(key, names): _renamed(part, names) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_renamed(part, names) for part in value)
+    return value
 
 
 def bouncing(seed: int, n: int = 3) -> dict:

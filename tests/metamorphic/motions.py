@@ -26,10 +26,10 @@ def skipping_refusals() -> Iterator[None]:
 
 
 def with_solver(scene: dict, mode: tuple[str, str], dt: float, time: float, **options) -> dict:
-    """The scene with a solver, its duration, and reactions among its frames."""
+    """The scene with a solver, which takes options of the scene, its duration, and reactions among its frames."""
     return {
         **scene,
-        "solver": {"type": mode[0], "integrator": mode[1], "dt": dt, **options},
+        "solver": {"type": mode[0], "integrator": mode[1], "dt": dt, **scene.get("solver", {}), **options},
         "run": {"duration": time},
         "output": {"every": time, "channels": ["state", "energy", "reactions"]},
     }

@@ -243,6 +243,11 @@ def welded(made: dict) -> Twin:
     return Twin({**scene_of(out), "contact": {"enabled": False}}, _same)
 
 
+def sparsely(made: dict) -> Twin:
+    """With contact solved without dense matrices, as in large worlds."""
+    return Twin({**scene_of(made), "solver": {"contact": {"linear": "sparse"}}}, _same)
+
+
 EVERYWHERE = {"turned": turned_and_moved, "far": far_away, "mirrored": in_a_mirror, "backwards": backwards}
 STRANGERS = {
     "beside a top": beside_a_top,

@@ -92,6 +92,16 @@ def types_of(seed: int) -> dict:
     return of_types(tuple(JOINT_TYPES)[seed::4], seed)
 
 
+def struck(seed: int) -> dict:
+    return of.struck(of.with_laws(of.mechanism(seed, 4 + seed % 3, False), seed))
+
+
+def everything(seed: int) -> dict:
+    """All types of joints, all forces, laws, loops and wheels, each body of which is struck."""
+    parts = {"t": of_types(tuple(JOINT_TYPES), seed), "e": elements(seed), "w": wheels(seed), "l": loop(seed)}
+    return of.struck(of.beside_each_other(**parts))
+
+
 def balls(seed: int) -> dict:
     return of.heap(seed, 3, ("sphere", "capsule"))
 
@@ -101,6 +111,19 @@ def along_x(seed: int) -> dict:
 
 
 GENERALIZED, MAXIMAL, NATURAL = ("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "moreau")
+# Scenes with contact that are solved without dense matrices, too, and what solves them: in joint coordinates bodies alone.
+SPARSELY = {
+    "struck": (struck, [MAXIMAL]),
+    "everything": (everything, [MAXIMAL]),
+    "heap": (balls, [MAXIMAL, GENERALIZED]),
+    "rollers": (of.rollers, [GENERALIZED, MAXIMAL]),
+    "discs": (of.discs, [MAXIMAL, GENERALIZED]),
+    "flats": (of.flats, [GENERALIZED, MAXIMAL]),
+    "bouncing": (of.bouncing, [MAXIMAL, GENERALIZED]),
+    "on rails": (of.on_rails, [MAXIMAL]),
+    "on a turntable": (of.on_turntable, [MAXIMAL]),
+    "belts": (belts, [MAXIMAL, GENERALIZED]),
+}
 AFFINE = [mode for mode in MODES if mode[0] == "affine"]
 PHASES = (5, *range(5), *range(6, 12))  # of the instant of an impact in its step
 CASES = {
@@ -166,6 +189,10 @@ CASES = {
     **{
         f"types {name}": Case(types_of, by.EVERYWHERE[name], [GENERALIZED, MAXIMAL, NATURAL])
         for name in ("turned", "far", "backwards")
+    },
+    **{
+        f"{name} sparsely": Case(scenes, by.sparsely, modes, AT_ONCE, dt=2e-3, often=(MAXIMAL,) if name == "struck" else ())
+        for name, (scenes, modes) in SPARSELY.items()
     },
     "stopped beside a stop": Case(of.stopped, by.beside_a_stop, AFFINE, 1e-4, loads=False, seeds=PHASES, often=(AFFINE[1],)),
 }

@@ -10,13 +10,18 @@ the normal impulse of the search before, so that each search has an interval and
 from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.krylov import solve_large
+from simcli.kernels.complementarity.large import multiply_blocks, pull_of_row
+from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed
+from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select_parts
 from simcli.kernels.language.expressions import get_lane
-from simcli.kernels.language.values import Vec3
+from simcli.kernels.language.values import Mat3, Vec3
 from simcli.solvers.base import needs
+from simcli.solvers.impulses.law_rows import LINEAR
 
 STILL = 1e-6  # [m/s], slower contacts stick
 BLURRED = 8.0  # roundings of its terms by which a gap may be off
@@ -107,6 +112,48 @@ def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.tem
 
 
 @ti.func
+def find_approach(c: ti.template(), w: ti.i32):
+    """Velocities of free flight where linear parts of laws are rows, as where they are masses: see `rebound`.
+
+        (M + J^T J / C) v = M vf - J^T b / C
+
+    Reads:  p.{rows, free}
+    Writes: p.trial, p.large
+    """
+    m = c.bound.impulses
+    p = m.problem
+    nothing = Mat3(*(p.arena.zero(),) * 9)
+    for gains in ti.static(p.large.gains):
+        for n in range(whole(p.live, w, 1)):
+            gains.store(w, n, nothing)
+    multiply_blocks(p, w, p.free, p.trial)
+    for n in range(whole(p.live, w, 0)):
+        p.large.row_gain.store(w, n, p.arena.zero())
+        if m.kind.at(n) == LINEAR and p.rows.on.load(w, n) != 0.0:
+            gain = 1.0 / p.rows.compliance.load(w, n)
+            p.large.row_gain.store(w, n, gain)
+            pull_of_row(p, w, n, -gain * p.rows.bias.load(w, n), p.trial)
+    factorize_large(p, w)
+    solve_large(p, w, p.trial)
+
+
+def may_bounce(c, w):
+    """The worlds in which a contact approaches that has restitution."""
+    k, p = c.bound.impulses.contacts, c.bound.impulses.problem
+    return approach_of_bounces(k, p, w, c.bound.impulses.start) > k.options.restitution_threshold
+
+
+@ti.func
+def approach_of_bounces(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
+    """[m/s], the fastest approach of a contact that has restitution."""
+    fastest = p.arena.zero()
+    for c in range(contacts_of(k.collider, w, 0)):
+        if one(k.collider.restitution, w, 0, whole_of(k.collider.contacts.combination, w, 0, c)) > 0.0:
+            fastest = ti.max(fastest, -contact_speed(p, w, c, v).parts[0])
+    return local(fastest)
+
+
+@ti.func
 def contact_rhs(
     k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()
 ):
@@ -122,7 +169,7 @@ def contact_rhs(
     Args:
         v: (n) velocities at the start of the step.
 
-    Reads:  p.{contacts.jacobian, free}, k.collider, s of `bend_of_contact`
+    Reads:  p.{contacts.jacobian, free}, or p.trial of `find_approach`, k.collider, s of `bend_of_contact`
     Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
     for c in range(whole(p.live, w, 1)):
@@ -160,7 +207,7 @@ def _rhs_of_contact(
     if ti.static(k.has_bounce):
         e = one(k.collider.restitution, w, lane, combination)
         before = seen_speed(p, w, lane, c, v).parts[0]
-        free = seen_speed(p, w, lane, c, p.free).parts[0]
+        free = seen_speed(p, w, lane, c, _free_flight(k, p)).parts[0]
         least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step, k.options.restitution_threshold)
         if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
             target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, lag_of(k, w, lane) * step)
@@ -178,6 +225,11 @@ def _rhs_of_contact(
 
 def _with_surfaces(k, w, lane, c, bias):
     return bias + one(k.carried, w, lane, c) if k.has_moving_surfaces else bias
+
+
+def _free_flight(k, p):
+    """Velocities without contacts and without joints, as laws on these resist them."""
+    return p.trial if k.resists_flight else p.free
 
 
 def lag_of(k, w, lane):

@@ -56,6 +56,7 @@ class Contacts:
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
         potential: [J], (1), see `contact_energy`.
         friction: [1], (K), of combinations, of the round cone.
+        resists_flight: whether laws on joints resist free flight as rows do, see `find_approach`.
         carried: [m/s], (C), by which surfaces move along the tangents besides J v, B's less A's, where some do.
     """
 
@@ -81,6 +82,7 @@ class Contacts:
             self.friction = BoundedColumn(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
+        self.resists_flight = False
         self.has_spin = bool(
             tables.ever(lambda m: (m.contacts.rolling_friction > 0) | (m.contacts.torsional_friction > 0)).any()
         )

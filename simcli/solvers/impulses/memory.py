@@ -154,6 +154,8 @@ class Impulses:
         self.contacts = Contacts(model, tables, arena, options.contact, lag, forces) if touches else None
         capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, n_motions, is_large)
+        if touches:
+            self.contacts.resists_flight = is_large and self.contacts.has_bounce and bool((rows[:, 0] == LINEAR).any())
         self.n_plain, n, plain = len(rows), system.n_dofs, arena.records(len(rows))
         self.kind, self.item, self.has_drive = plain.ints(rows[:, 0]), plain.ints(rows[:, 1]), arena.ints(drives)
         firm = np.flatnonzero(holding_rows(phases[0], model))

@@ -12,7 +12,7 @@ a step.
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.device.stage_lists import only, repeat, when, within
-from simcli.solvers.impulses.contact_rhs import bound_spins
+from simcli.solvers.impulses.contact_rhs import bound_spins, find_approach, may_bounce
 from simcli.solvers.impulses.law_rows import bound_balls
 from simcli.solvers.impulses.rows import begin_again, state_residual
 from simcli.solvers.impulses.sleeping import has_woken, rest_sleepers, wake_touched
@@ -89,6 +89,11 @@ def sharing(c) -> tuple:
     return when(c.bound.impulses.n_shared, share_load)
 
 
+def flight(c) -> tuple:
+    """The stage that finds how what bounces would fly, where that is not the free velocity of the problem."""
+    return when(c.bound.impulses.contacts.resists_flight, only(may_bounce, find_approach))
+
+
 def searching(c, rest: tuple = ()) -> tuple:
     """Searches, the first of them with all rows stated where worlds are awake.
 
@@ -96,7 +101,7 @@ def searching(c, rest: tuple = ()) -> tuple:
         c: core of the run.
         rest: stages before the first search.
     """
-    rhs = (contact_rhs_of_all,) if c.touches else ()
+    rhs = (*flight(c), contact_rhs_of_all) if c.touches else ()
     scales = when(c.bound.impulses.n_shared, scale_shared)
     spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
