@@ -10,9 +10,8 @@ the normal impulse of the search before, so that each search has an interval and
 from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks, pull_of_row
-from simcli.kernels.complementarity.large_problem import factorize_large
+from simcli.kernels.complementarity.large_problem import factorize_large, solve_large
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, vector, whole_of
