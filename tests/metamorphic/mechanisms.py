@@ -132,7 +132,8 @@ def rollers(seed: int, n: int = 4, spread: float = 2 * np.pi) -> dict:
 
 BALL, APART = 0.05, 12.0  # [m], radius of what strikes; of mechanisms beside each other
 STRUCK = {"type": "sphere", "radius": 0.1, "layers": ["struck"], "touches": ["balls"]}
-MATTER = {"friction": 0.4, "friction_static": 0.5, "restitution": 0.3, "rolling_friction": 2e-3, "torsional_friction": 1e-3}
+MATTER = {"friction": 0.4, "restitution": 0.3}
+TURNING = {"friction_static": 0.5, "rolling_friction": 2e-3, "torsional_friction": 1e-3}  # of what balls do besides
 
 
 def struck(made: dict) -> dict:

@@ -93,13 +93,13 @@ def types_of(seed: int) -> dict:
 
 
 def struck(seed: int) -> dict:
-    return of.struck(of.with_laws(of.mechanism(seed, 4 + seed % 3, False), seed))
+    return of.struck({**of.with_laws(of.mechanism(seed, 4 + seed % 3, False), seed), "forces": {}})
 
 
 def everything(seed: int) -> dict:
     """All types of joints, all forces, laws, loops and wheels, each body of which is struck."""
     parts = {"t": of_types(tuple(JOINT_TYPES), seed), "e": elements(seed), "w": wheels(seed), "l": loop(seed)}
-    return of.struck(of.beside_each_other(**parts))
+    return of.struck({**of.beside_each_other(**parts), "material": of.TURNING})
 
 
 def balls(seed: int) -> dict:
