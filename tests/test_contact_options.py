@@ -806,3 +806,23 @@ def test_sleep_is_part_of_the_state_and_ends_where_numbers_change(tmp_path):
     here.reset(worlds=[0])
     here.step(1)
     assert (speeds(here)[:, 0] > 0.01).all()  # it falls from where it began
+
+
+@pytest.mark.parametrize("option", ["linear=sparse", "sleep_after=0.1"])
+def test_what_needs_bodies_apart_is_refused_where_one_has_no_inertia(capfd, tmp_path, option):
+    """Such a body moves on its joint, in the maximal solver, too."""
+    path = tmp_path / "s.yaml"
+    path.write_text("""simcli: 1
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  hub: {mass: 0, inertia: point, pose: {xyz: [1, 0, 1]}}
+  arm: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [1.2, 0, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}
+joints:
+  yaw: {type: revolute, parent: world, child: hub, axis: [0, 0, 1], at: [1, 0, 1]}
+  pitch: {type: revolute, parent: hub, child: arm, axis: [0, 1, 0], at: [1, 0, 1]}
+solver: {type: maximal}
+run: {duration: 0.01}
+""")
+    words = ("run", path, "-o", tmp_path / "s.h5", "--set", f"solver.contact.{option}", *CPU)
+    assert run_here(*words) == Exit.USAGE
+    assert "need bodies with inertia of their own" in capfd.readouterr().err

@@ -4,10 +4,17 @@ Bounds that are far are rows only once a solution has passed them: `wake_bounds`
 three rows together, whose impulses stay within h E: a box that each search renews. The table of rows is in rows.py.
 """
 
+import numpy as np
+
+from simcli.kernels.complementarity.large import SystemPattern
 from simcli.kernels.complementarity.measure import row_speed
+from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.constrained_system import System
 from simcli.kernels.rows.coordinate_laws import limits_of, share_limits
+from simcli.model.constraints.constraint_tables import Laws
+from simcli.model.tables.model import Model
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
 from simcli.solvers.rows.active_set import find_reference_velocities
 
@@ -208,3 +215,27 @@ def bound_drive(p: ti.template(), w: ti.i32, n: ti.i32, most: ti.template()):
     upper = select(on, ti.min(most, p.arena.zero() + BOUNDLESS), p.upper.load(w, n))
     p.upper.store(w, n, upper)
     p.lower.store(w, n, select(on, -upper, p.lower.load(w, n)))
+
+
+def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables) -> SystemPattern:
+    """What each row of `impulses.plan_rows` sees, by its item: a row of the system, a prescribed dof, or a law.
+
+    Args:
+        rows: (rows, 2), kinds and items.
+        laws: of the constraints.
+        system, model, tables: of the run.
+    """
+    last = tables.n_tree_dofs - 1
+    prescribed = np.flatnonzero((model.motions.kind != 0) & (tables.unknown_of_dof >= 0))
+    seen = []
+    for kind, item in rows.tolist():
+        if kind == HARD:
+            seen.append(system.seen[item])
+        elif kind == MOTION:
+            seen.append([last - tables.unknown_of_dof[prescribed[item]]])
+        elif laws.row[item] >= 0:
+            seen.append(system.seen[laws.row[item]])
+        else:
+            seen.append([last - tables.unknown_of_dof[laws.dof[item]]])
+    start = np.cumsum([0, *map(len, seen)])
+    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int))

@@ -16,9 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from simcli.errors import UsageError
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.retraction import retract
-from simcli.kernels.complementarity.large import DOFS, SystemPattern
+from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
@@ -28,13 +29,13 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.build import is_smooth
-from simcli.model.constraints.constraint_tables import Constraints, Laws
+from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
-from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
+from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER, pattern_of
 from simcli.solvers.impulses.mass import mirrored, places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
 from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
@@ -51,42 +52,25 @@ def is_large(models: Sequence[Model], options) -> bool:
     Args:
         models: of all phases.
         options: of the solver.
+
+    Raises:
+        UsageError: a scene asks for it in which bodies do not stand alone.
     """
     linear = getattr(getattr(options, "contact", None), "linear", "dense")
     linear = "sparse" if sleeps(options) else linear
     links = models[0].links
     apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == DOFS).all())
     touches = any(model.contacts is not None for model in models)
+    if linear == "sparse" and touches and not apart and models[0].columns is None:
+        raise UsageError(
+            "sparse contact and sleep need bodies with inertia of their own: write linear: auto, no sleep_after"
+        )
     return touches and apart and (linear == "sparse" or (linear == "auto" and DOFS * len(links.parent) >= LARGE))
 
 
 def sleeps(options) -> bool:
     """Whether bodies at rest sleep."""
     return getattr(getattr(options, "contact", None), "sleep_after", None) is not None
-
-
-def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables) -> SystemPattern:
-    """What each row of `impulses.plan_rows` sees, by its item: a row of the system, a prescribed dof, or a law.
-
-    Args:
-        rows: (rows, 2), kinds and items.
-        laws: of the constraints.
-        system, model, tables: of the run.
-    """
-    last = tables.n_tree_dofs - 1
-    prescribed = np.flatnonzero((model.motions.kind != 0) & (tables.unknown_of_dof >= 0))
-    seen = []
-    for kind, item in rows.tolist():
-        if kind == HARD:
-            seen.append(system.seen[item])
-        elif kind == MOTION:
-            seen.append([last - tables.unknown_of_dof[prescribed[item]]])
-        elif laws.row[item] >= 0:
-            seen.append(system.seen[laws.row[item]])
-        else:
-            seen.append([last - tables.unknown_of_dof[laws.dof[item]]])
-    start = np.cumsum([0, *map(len, seen)])
-    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int))
 
 
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
