@@ -424,7 +424,7 @@ def test_why_has_the_numbers_of_the_page_on_speed():
     """And no others with a point, but for the version."""
     said, speed = page("why"), page("speed")
     rows = re.findall(r"^\|.*\d.*\|$", said.split("## Numbers\n")[1].split("\n## ")[0], re.MULTILINE)[1:]
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert [row for row in rows if row not in speed.splitlines()] == []
     numbers = set(re.findall(r"(?<![\d.])\d+\.\d+(?![\d.]*[\d.])", said))
     assert [one for one in numbers if one not in speed] == []
