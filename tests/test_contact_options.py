@@ -268,7 +268,7 @@ def test_a_speed_of_sleep_without_its_time_is_warned_of(tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text(HEAD + options("maximal", sleep_speed=0.001))
     assert run_here("check", path) == Exit.OK
-    assert "`sleep_speed` says nothing without `sleep_after`" in capsys.readouterr().err
+    assert "`sleep_speed` has no effect without `sleep_after`" in capsys.readouterr().err
 
 
 def test_a_key_of_another_solver_is_not_suggested_to_itself(tmp_path):
@@ -806,6 +806,23 @@ def test_sleep_is_part_of_the_state_and_ends_where_numbers_change(tmp_path):
     here.reset(worlds=[0])
     here.step(1)
     assert (speeds(here)[:, 0] > 0.01).all()  # it falls from where it began
+
+
+@pytest.mark.full
+def test_a_control_moves_what_would_sleep(tmp_path):
+    """A cart on a rail, pushed by its drive after it has rested: F t / m."""
+    (tmp_path / "s.yaml").write_text("""simcli: 1
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  cart: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 0, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}
+joints: {rail: {type: prismatic, parent: world, child: cart, axis: [1, 0, 0], drive: {mode: effort, effort_limit: 100}}}
+solver: {type: maximal, dt: 5 ms, contact: {sleep_after: 0.1}}
+run: {duration: 1}
+""")
+    here = simcli_package.Simulation(tmp_path / "s.yaml", device="cpu")
+    here.step(100)
+    here.step(20, control={"rail": 5.0})
+    np.testing.assert_allclose(here.get("body.cart.velocity")[:, 0], 5.0 * 0.1 / 2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("option", ["linear=sparse", "sleep_after=0.1"])

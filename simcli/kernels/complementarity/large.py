@@ -125,10 +125,14 @@ def coupled(pattern: SystemPattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def mass_place(p, i, j):
     """Place in p.mass of an entry between two velocities, of one body where the world is large."""
-    low, high = ti.min(i, j), ti.max(i, j)
-    if not p.is_large:
+    return place_of_pair(ti.max(i, j), ti.min(i, j), p.is_large)
+
+
+def place_of_pair(high, low, is_large: bool):
+    """As `mass_place`, of the higher and the lower of two velocities: numbers of a kernel, or of the host."""
+    if not is_large:
         return packed_index(high, low)
-    return i // DOFS * packed_index(DOFS, 0) + packed_index(high % DOFS, low % DOFS)
+    return high // DOFS * packed_index(DOFS, 0) + packed_index(high % DOFS, low % DOFS)
 
 
 def body_of(p, w, c, side):

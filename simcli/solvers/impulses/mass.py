@@ -9,9 +9,8 @@ Source: Jean (1999), the step in impulses. Deviation: none.
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import DOFS, mass_place
+from simcli.kernels.complementarity.large import mass_place, place_of_pair
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
@@ -29,9 +28,7 @@ def mirrored(y: System, i):
 def places_of_masses(system: System, is_large: bool) -> np.ndarray:
     """Where in the mass matrix of the problem each entry of that of the system stands, (n_mass,); see `mass_place`."""
     high, low = (system.n_dofs - 1 - pick(system.mass_ends, axis=1) for pick in (np.min, np.max))
-    if not is_large:
-        return packed_index(high, low)
-    return high // DOFS * packed_index(DOFS, 0) + packed_index(high % DOFS, low % DOFS)
+    return place_of_pair(high, low, is_large)
 
 
 @ti.func

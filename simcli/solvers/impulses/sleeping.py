@@ -5,7 +5,7 @@
 
 An island wakes as a whole, before the contacts of a step are stated. Where all of a world sleeps, its steps are left out.
 
-Source: Catto (2010s talks), islands by union and find. Deviation: the speed is that of the kinetic energy, sqrt(2 T / m).
+Source: Tarjan (1975), sets by union and find. The speed of a body is that of its kinetic energy, sqrt(2 T / m).
 """
 
 import numpy as np

@@ -75,8 +75,7 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
-        moves: whether motions prescribe something.
-        turns: whether directions of rows turn in the passes of a step, see direction.py.
+        moves: whether motions prescribe something.  turns: whether directions turn in the passes of a step (direction.py).
         sums_momenta: whether wrenches of joints of the tree sum to the momenta of a step, see momenta.py.
         notes_rates: whether wrenches have corrections of velocities, which follow steps of impulses.
         aside: what steps go on from, where frames evaluate their instant.
@@ -177,6 +176,7 @@ class Core:
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.prescribed = Signals(model, self.tables, arena, (self.motions,) if late else ())
+        self.sleeps &= self.signals.n == 0  # controls from Python are signals, and may move what rests at any step
 
     def lay_frames(self, model: Model, plan: RunPlan, constraints: Constraints, arena: Arena):
         """The state, and what frames and measures show of it."""

@@ -181,7 +181,7 @@ def _check_contact(check: Checker) -> None:
     if solver in _RIGID and check.spec.solver.contact.sleep_after is not None:
         _check_sleep(check)
     elif check.has("solver.contact.sleep_speed"):
-        message = "`sleep_speed` says nothing without `sleep_after`: nobody sleeps"
+        message = "`sleep_speed` has no effect without `sleep_after`: no body sleeps"
         check.fault("SC502", message, "solver.contact.sleep_speed", "write sleep_after, too", True, severity="warning")
 
 

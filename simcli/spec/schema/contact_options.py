@@ -115,7 +115,7 @@ class ContactSolvingSpec(SpecModel):
     sleep_after: quantity("s", gt=0) | None = doc(
         None,
         "Time at rest after which bodies that touch or are joined sleep: they stand still, at next to no cost, until "
-        "something awake comes near; left out, nobody sleeps",
+        "something awake comes near; left out, no body sleeps",
         "s",
         0.5,
     )
