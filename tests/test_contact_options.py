@@ -23,7 +23,7 @@ import simcli as simcli_package
 from simcli.cli import process as cli_process
 from simcli.cli.process import run_command
 from simcli.errors import Exit, SceneError
-from simcli.spec import load_document, resolve
+from simcli.spec import SceneSpec, load_document, resolve
 from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
@@ -202,6 +202,37 @@ def test_sleep_is_refused_by_name_where_it_would_be_wrong(tmp_path, case):
         read_model(tmp_path, HEAD.replace(*CHANGED.get(case, ("", ""))) + more + options(solver, sleep_after=0.5, **dense))
     assert words in str(caught.value)
     assert {fault.code for fault in caught.value.faults} == {"SC501"}
+
+
+# Of a scene, what moves nothing that rests, or is looked at by itself: bodies, joints, materials, contact, output.
+MOVES_NOTHING = {
+    "simcli",
+    "name",
+    "description",
+    "params",
+    "materials",
+    "world",
+    "bodies",
+    "joints",
+    "articulations",
+    "allow_orphan_joints",
+    "sensors",
+    "contact",
+    "keyframes",
+    "initial",
+    "solver",
+    "run",
+    "output",
+    "look",
+    "batch",
+    "measure",
+    "expect",
+}
+
+
+def test_each_part_of_a_scene_that_may_move_a_body_at_rest_is_refused_with_sleep():
+    """A part that is new is looked at here."""
+    assert set(SceneSpec.model_fields) - MOVES_NOTHING == {"forces", "signals", "events"} <= NO_SLEEP.keys()
 
 
 NEVER = {
