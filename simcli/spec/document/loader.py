@@ -2,12 +2,13 @@
 
 The parsers keep their own stack of states, so deep nesting cannot overflow ours, and we stop at the limits before
 anything is built. PyYAML's own composers and constructors are not used: they recurse, drop duplicate keys and read
-`1e-3` as a string.
+`1e-3` as a string. Plain scalars are those of the core schema of YAML 1.2, without what surprises: no octal by a leading
+zero, no on/off.
 """
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import yaml
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
@@ -16,7 +17,6 @@ from simcli.errors import Where
 from simcli.spec.base.fault_list import Faults
 from simcli.spec.base.nodes import Listing, Mark, Node, Scalar, TableNode
 from simcli.spec.base.text import split_lines
-from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.document.syntax import mistake_of
 from simcli.spec.document.syntax_flow import Mistake
 from simcli.spec.values.scopes import failed
@@ -30,6 +30,20 @@ _LONGEST = 2**20  # characters; a longer text that libyaml refuses is not read a
 _FAST = getattr(yaml, "CSafeLoader", None)  # only its events are used: its composer recurses on the C stack
 
 _LINE_END = re.compile("\r\n|\n|\r")
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_OCTAL = re.compile(r"0o[0-7]+\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+_MAX_DIGITS = 400  # more digits than any finite number needs; int() of a longer text is quadratic
+_MAX_INT = 2**64  # seeds are 64 bits wide
+
+
+class ScalarError(ValueError):
+    """A plain scalar that is a number, but not one that simcli takes. The message is for the user."""
 
 
 class _StopError(Exception):
@@ -294,3 +308,40 @@ class _Builder:
 def _short(text: str, limit: int = 40) -> str:
     text = str(text)
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+@lru_cache(maxsize=4096)  # files say 0, 1 and true again and again
+def plain_scalar(text: str) -> object:
+    """The value of an unquoted scalar.
+
+    Raises:
+        ScalarError: infinity, not-a-number, too many digits or out of range.
+    """
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    first = text[0]
+    if not (first.isdigit() or first in "+-."):
+        return text
+    is_int = _INT.match(text)
+    if not (is_int or _FLOAT.match(text) or _OCTAL.match(text) or _HEX.match(text)):
+        if _NOT_FINITE.match(text):
+            raise ScalarError(f"`{text}` is not a finite number")
+        return text
+    if len(text) > _MAX_DIGITS:
+        raise ScalarError(f"a number of {len(text)} characters")
+    if text.startswith(("0o", "0x")):
+        return _bounded(int(text, 0), text)
+    if is_int:
+        return _bounded(int(text), text)
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ScalarError(f"`{text}` is beyond the largest number, 1.8e308")
+    return value
+
+
+def _bounded(value: int, text: str) -> int:
+    if abs(value) >= _MAX_INT:
+        raise ScalarError(f"the integer `{text[:24]}{'...' if len(text) > 24 else ''}` is beyond 64 bits")
+    return value

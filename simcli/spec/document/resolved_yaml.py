@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from simcli.spec.document.loader import ScalarError, plain_scalar
 from simcli.spec.document.overrides import Override
-from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.document.scene_file import HeldScene
 from simcli.spec.schema.scene import SceneSpec
 
