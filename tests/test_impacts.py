@@ -1,4 +1,7 @@
-"""Contact with integrators of several nodes: smooth motion of their order between impacts, impacts of first order."""
+"""Contact with integrators of several nodes: smooth motion of their order between impacts, impacts of first order.
+
+What stops one mechanism is nothing to another one that nothing joins to it, in every solver.
+"""
 
 import itertools
 import json
@@ -8,6 +11,8 @@ import pytest
 from support.contact_scenes import run, scene
 from support.forward import Runner
 from support.runs import committed, differing, worlds_of
+from support.scenes import faults_of
+from support.solver_modes import MODES
 
 from simcli.solvers.tree.programs import MOVES
 from simcli.spec.checks.solver_fields import CONTACT_INTEGRATORS
@@ -305,3 +310,158 @@ def test_frames_of_rk4_show_what_springs_store_there_after_an_impact_too(device)
     out = Runner(CORD, "rk4", device)(2e-3, 1, 30)
     length = np.linalg.norm(out["frames/body_q"][:, 0, 0, :3] - [0, 0, 1], axis=1)
     assert np.abs(out["energy/elastic"][:, 0] - 25 * (length - 0.5) ** 2).max() < 1e-12
+
+
+# A damped double pendulum that nothing stops, and strangers that nothing joins to it: hinges that meet a stop, that rub
+# until they rest, whose motion jumps; balls that fall to the ground. Those of the three worlds do so at different times, or
+# never.
+QUIET = """
+bodies:
+  upper: {pose: {xyz: [0.5, 0, 0]}, mass: 1, inertia: {diag: [0.02, 0.1, 0.1]}}
+  lower: {pose: {xyz: [1.5, 0, 0]}, mass: 1, inertia: {diag: [0.02, 0.1, 0.1]}}
+BODIES
+joints:
+  shoulder: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, -1, 0]}
+  elbow: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, -1, 0], q: 0.3, damping: 0.1}
+JOINTS
+TOP
+solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2.0e-3}
+run: {duration: 0.8}
+"""
+HINGED = "  other: {pose: {xyz: [0.5, 5, 0]}, mass: 1, inertia: {diag: [0.02, 0.1, 0.1]}}"
+HINGE = "  hinge: {type: revolute, parent: world, child: other, at: [0, 5, 0], axis: [0, -1, 0], LAW}"
+BALL = """  ball: {pose: {xyz: [0, 9, 'HEIGHT']}, mass: 1, inertia: {diag: [0.01, 0.01, 0.01]},
+         shapes: {b: {type: sphere, radius: 0.1}}}"""
+FLOOR = "world: {shapes: {floor: {type: plane}}}"
+STOPS = "params: {a: 0.5}\nbatch: {worlds: 3, vary: {params.a: {list: [0.5, 0.9, 50]}}}"
+WAY = "signals: {way: {table: {time: [0, 0.2037, 0.4041, 1.5], value: [0, 0.3, 0, 1]}}}"
+STRANGERS = {  # bodies, joints, and what else the scene has
+    "alone": ("", "", ""),
+    "stop": (HINGED, HINGE.replace("LAW", "limit: {lower: '${-a}'}"), STOPS),
+    "rub": (HINGED, HINGE.replace("LAW", "friction: '${3 * a}'"), STOPS),
+    "motion": (HINGED, HINGE.replace("LAW", "motion: [{position: $way}]"), WAY),
+    "ground": (BALL.replace("HEIGHT", "${a}"), "", f"{FLOOR}\n{STOPS}"),
+    "stop and ground": (
+        f"{HINGED}\n{BALL.replace('HEIGHT', '${a}')}",
+        HINGE.replace("LAW", "limit: {lower: '${-a}'}"),
+        f"{FLOOR}\n{STOPS}",
+    ),
+    "falls": (BALL.replace("'HEIGHT'", "90"), "", FLOOR),
+}
+REFUSED = {("zhong06", "ground"), ("zhong06", "stop and ground")} | {
+    ("generalized_alpha", kind) for kind in STRANGERS if kind not in ("alone", "motion")
+}
+ACTS = [kind for kind in STRANGERS if kind not in ("alone", "falls")]
+COMPANY = [(*mode, kind) for mode in MODES for kind in ACTS if (mode[1], kind) not in REFUSED]
+AT_ONCE = [("natural", "zhong06", "stop"), ("generalized", "rk4", "stop"), ("affine", "bdf2", "stop")]  # the default tier
+SLOW = [("natural", "moreau", "stop and ground"), ("generalized", "rk4", "stop and ground")]
+# Of coordinates [rad] and rates, and of reactions relative to the largest: at most 1.1e-11 where islands have steps of
+# their own; of the order of the solver's tolerance where one iteration ends for all of a world: 2e-8 in maximal coordinates,
+# 2e-10 with generalized_alpha, 3e-8 of affine bodies.
+SAME, SAME_TO_TOLERANCE = 1e-10, {"maximal": 1e-7, "generalized_alpha": 1e-8, "affine": 1e-7}
+
+
+def tier_of_company(case):
+    """Marks of a case."""
+    return [] if case in AT_ONCE else [pytest.mark.slow if case in SLOW else pytest.mark.full]
+
+
+def quiet(solver, integrator, kind, device):
+    """Frames of the double pendulum beside a stranger, by channel, and those of all."""
+    bodies, joints, top = STRANGERS[kind]
+    text = QUIET.replace("BODIES", bodies).replace("JOINTS", joints).replace("TOP", top)
+    text = text.replace("SOLVER", solver).replace("INTEGRATOR", integrator)
+    runner = Runner(text, integrator, device, frozenset(("state", "reactions", "diag")))
+    table = runner.model.joints
+    at = [table.name.index(name) for name in ("shoulder", "elbow")]
+    seen = runner(2e-3, 20, 20)
+    found = {"q": seen["frames/joint_q"][..., table.q_start[at]], "qd": seen["frames/joint_qd"][..., table.qd_start[at]]}
+    return found | {"reactions": seen["frames/joint_wrench"][:, :, at]}, seen, runner.model
+
+
+@pytest.mark.parametrize(
+    ("solver", "integrator", "kind"),
+    [pytest.param(*case, marks=tier_of_company(case)) for case in COMPANY],
+)
+def test_what_nothing_joins_does_not_feel_what_stops_others(solver, integrator, kind, device):
+    """Coordinates, rates and reactions as alone, in every world, whatever stops the stranger, and when."""
+    wanted, _, _ = quiet(solver, integrator, "falls" if "ground" in kind and integrator == "moreau" else "alone", device)
+    found, seen, model = quiet(solver, integrator, kind, device)
+    assert wanted["q"].shape[1] == 1
+    for name, column in found.items():
+        off = np.abs(column - wanted[name]).max() / max(1.0, np.abs(wanted[name]).max())
+        assert off < SAME_TO_TOLERANCE.get(solver, SAME_TO_TOLERANCE.get(integrator, SAME)), (name, off)
+    if "ground" in kind:
+        height = seen["frames/body_q"][:, :, model.bodies.name.index("ball"), 2].min(axis=0)
+        assert height[0] < 0.11
+        assert height[2] > 40
+    if "stop" in kind:
+        angle = seen["frames/joint_q"][:, :, model.joints.q_start[model.joints.name.index("hinge")]].min(axis=0)
+        assert np.abs(angle[:2] - np.array([-0.5, -0.9])).max() < 2e-2
+        assert angle[2] < -1.5
+    if solver != "affine":  # whose joints are stiff springs
+        assert np.nanmax(seen["diag/position_violation"]) < 1e-9
+
+
+@pytest.mark.parametrize(("integrator", "kind"), sorted(REFUSED - {("generalized_alpha", "falls")}))
+def test_what_others_lack_here_they_refuse(integrator, kind):
+    bodies, joints, top = STRANGERS[kind]
+    text = QUIET.replace("BODIES", bodies).replace("JOINTS", joints).replace("TOP", top)
+    assert "SC501" in {code for code, *_ in faults_of(text.replace("SOLVER", "natural").replace("INTEGRATOR", integrator))}
+
+
+# Two hinged bodies with limits, and what joins them, or does not.
+APART = """
+bodies:
+  a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}}
+  b: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 2, 0]}}
+  c: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 4, 0]}}
+joints:
+  ja: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 1, 0], limit: {lower: -1}}
+  jb: {type: revolute, parent: world, child: b, at: [0, 2, 0], axis: [0, 1, 0], limit: {lower: -1}MIMIC}
+  jc: {type: revolute, parent: world, child: c, at: [0, 4, 0], axis: [0, 1, 0], limit: {lower: -1}}
+MORE
+solver: {type: SOLVER, integrator: INTEGRATOR}
+"""
+JOINING = {  # islands of the three bodies, what joins
+    "nothing": (3, ""),
+    "springs to the world": (
+        3,
+        "forces: {s: {type: spring, a: {world: [0, 0, 1]}, b: {body: a, at: [0.1, 0, 0]}, stiffness: 9}}",
+    ),
+    "spring": (2, "forces: {s: {type: spring, a: {body: b, at: [0, 0, 0.1]}, b: {body: a, at: [0.1, 0, 0]}, stiffness: 9}}"),
+    "pulley": (
+        1,
+        "forces: {s: {type: spring, a: {body: a, at: [0, 0, 0.1]}, through: [{body: b, at: [0.1, 0, 0]}],"
+        " b: {body: c, at: [0.1, 0, 0]}, stiffness: 9}}",
+    ),
+    "rope around a sphere": (
+        2,
+        "forces: {s: {type: spring, a: {body: a, at: [0, 0, 0.1]}, stiffness: 9,"
+        " through: [{body: b, at: [0.5, 0, 0], sphere: {radius: 0.01}}], b: {world: [0.7, 1, 0]}}}",
+    ),
+    "bushing": (
+        2,
+        "forces: {s: {type: bushing, a: {body: b, at: [0, 0, 0.1]}, b: {body: a, at: [0.1, 0, 0]}, stiffness: 9}}",
+    ),
+    "coupling": (2, "forces: {s: {type: coupling, of: [{joint: ja}, {joint: jb, factor: -1}], hold: 0}}"),
+    "sprung coupling": (2, "forces: {s: {type: coupling, of: [{joint: ja}, {joint: jb, factor: -1}], stiffness: 3}}"),
+    "gear": (2, "MIMIC"),
+    "loop": (
+        2,
+        "  l: {type: ball, parent: a, child: b, parent_frame: {xyz: [0.3, 1, 0]}, child_frame: {xyz: [0.3, -1, 0]}}",
+    ),
+    "cable": (2, "  l: {type: cable, parent: a, child: b, stretch: 9}"),
+}
+
+
+@pytest.mark.parametrize("kind", JOINING)
+@pytest.mark.parametrize(("solver", "integrator"), [("natural", "zhong06"), ("generalized", "implicit")])
+def test_islands_are_what_joints_rows_and_forces_join(solver, integrator, kind, device):
+    wanted, more = JOINING[kind]
+    gear = more == "MIMIC"
+    text = APART.replace("MIMIC", ", mimic: {joint: ja}" * gear).replace("MORE", "" if gear else more)
+    text = text.replace("SOLVER", solver).replace("INTEGRATOR", integrator)
+    islands = Runner(text, integrator, device).solver.core.bound.islands
+    assert islands.n == wanted
+    assert islands.are_many == (wanted > 1)

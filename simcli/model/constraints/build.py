@@ -338,12 +338,10 @@ def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> A
     return out
 
 
-def is_smooth(model: Model, laws: Laws) -> bool:
-    """True if all laws are smooth efforts on coordinates that are rows: nothing bounds, sticks or switches."""
-    if np.any(laws.row < 0) or np.any(laws.dof < 0):
-        return False
-    dofs, chosen = model.dofs, laws.dof
+def smooth_laws(model: Model, laws: Laws) -> Array:
+    """(K,) bool, laws that are smooth efforts on coordinates that are rows: nothing bounds, sticks or switches."""
+    dofs, chosen = model.dofs, np.maximum(laws.dof, 0)
     clamped = np.isfinite(dofs.effort_limit) & (dofs.drive_mode != DriveMode.NONE)
     bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper) | has_bounded_rate(dofs)
-    rubs = (dofs.friction > 0) | has_driven_friction(model)
-    return not np.any((clamped | bounded | rubs)[:, chosen])
+    stops = clamped | bounded | (dofs.friction > 0) | has_driven_friction(model)
+    return (laws.row >= 0) & (laws.dof >= 0) & ~np.any(stops[:, chosen], axis=0)

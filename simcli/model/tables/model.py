@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, fields
 from enum import IntEnum, unique
 from typing import get_args
 
+import numpy as np
+
 from simcli.model.tables.body_tables import Bodies, Contacts, Points, Shapes
 from simcli.model.tables.force_tables import Bushings, Cables, Drags, Ropes, Springs, Wrenches
 from simcli.model.tables.form_tables import Affine, Columns, Naturals
 from simcli.model.tables.joint_tables import Combinations, Dofs, EffortCurves, HeldSums, Joints, Links, Mimics
 from simcli.model.tables.signal_tables import Feedback, Inputs, Lawful, Motions, Sensors, Signals
 from simcli.model.tables.start_tables import AsDrawn, Beginning
-from simcli.model.tables.table_base import Array, Changes, Table, TableColumn, declared, per
+from simcli.model.tables.table_base import Array, Changes, Table, TableColumn, TableEntries, declared, per
 
 WORLD = -1  # body index of the world
 
@@ -194,6 +196,36 @@ def declared_columns() -> Iterator[tuple[str, str, TableColumn]]:
         below = fields(TABLES[one.name]) if one.name in TABLES else ()
         found = [("", one), *((one.name, column) for column in below)]
         yield from ((table, column.name, what) for table, column in found if (what := declared(column)))
+
+
+def joined_bodies(model: Model) -> Iterator[Array]:
+    """Bodies that each entry of a table joins: a joint its two, a spring those of its ends and pulleys; WORLD among them.
+
+    They follow from what columns refer to. A column along an axis of its own has one beside it that says which entry each
+    of its numbers is of, as `pulley_spring`.
+    """
+    ends = np.stack((model.joints.parent, model.joints.child), axis=-1)
+    bodies = {"B": lambda at: at, "J": lambda at: ends[at], "NV": lambda at: ends[model.dofs.joint[at]]}
+    for name, kind in NAMED_TABLES.items():
+        found: dict[int, list[Array]] = {}
+        table = getattr(model, name)
+        for column in fields(TABLES[name]):
+            what = declared(column)
+            if what is None or what.refers not in bodies:
+                continue
+            joined = bodies[what.refers](np.asarray(getattr(table, column.name)))
+            owner = _owner(table, what, kind)
+            for k, some in zip(range(len(joined)) if owner is None else owner.tolist(), joined, strict=True):
+                found.setdefault(k, []).append(np.ravel(some))
+        yield from map(np.concatenate, found.values())
+
+
+def _owner(table: Table, what: TableColumn, kind: TableEntries) -> Array | None:
+    """Of the numbers of a column, the entry of the table that each is of; None where they are one for each entry."""
+    if what.axes[0] == kind.axis:
+        return None
+    owners = (one.name for one in fields(table) if (has := declared(one)) and has.axes == what.axes[:1])
+    return getattr(table, next(name for name in owners if name.endswith(f"_{kind.entry}")))
 
 
 def _faults() -> Iterator[str]:

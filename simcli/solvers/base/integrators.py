@@ -230,3 +230,32 @@ def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
         gain = s.diagonal.load(w, d) - c.tables.armature.load(w, d)
         added = foresee_again(s.stiffness.load(w, d), gain, c.k1_q.load(w, d), c.k1_qd.load(w, d), b)
         s.tau.store(w, d, s.tau.load(w, d) + added)
+
+
+@ti.func
+def first_node_of_dof(c: ti.template(), w: ti.i32, d: ti.i32, stage: ti.i32):
+    """What the first node gave to a dof, for the second one of implicit steps."""
+    moved = c.tables.arena.zero()
+    gained = c.tables.arena.zero()
+    if ti.static(c.integrator == "implicit"):
+        if stage == 1:
+            moved = c.k1_q.load(w, d)
+            gained = c.k1_qd.load(w, d)
+    return moved, gained
+
+
+@ti.func
+def add_first_node(c: ti.template(), w: ti.i32, r: ti.i32, moved: ti.template(), gained: ti.template()):
+    """What the first node of an implicit step gave along row r, J k1_q and J k1, on top of what is given.
+
+    Reads: c.{k1_q, k1_qd}, c.bound.system.entry
+    """
+    y = c.bound.system
+    all_moved = moved
+    all_gained = gained
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        d = y.j_dof.at(e)
+        value = y.entry.load(w, y.n_mass + e)
+        all_moved = all_moved + value * c.k1_q.load(w, d)
+        all_gained = all_gained + value * c.k1_qd.load(w, d)
+    return all_moved, all_gained

@@ -47,6 +47,7 @@ many_nodes = _something(lambda c: c.stages > 1)
 noted_rates = _something(lambda c: c.notes_rates)  # frames show what corrections of velocities give
 slopes = _something(lambda c: c.integrator == "rk4")  # steps add them up
 repeats = _something(lambda c: c.bound.repeats)  # steps may be taken again
+islands = _something(lambda c: c.bound.islands.are_many)  # some may jump while others do not (rows/repeat.py)
 laws_that_jump = _something(lambda c: c.bound.notes_jumps)  # steps in which one stops a coordinate are of impulses
 no_laws_that_jump = _something(lambda c: not c.bound.notes_jumps)
 turns = _something(lambda c: c.turns)  # directions of rows turn in the passes of a step

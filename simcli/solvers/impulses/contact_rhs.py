@@ -209,7 +209,7 @@ def _rhs_of_contact(
         free = seen_speed(p, w, lane, c, _free_flight(k, p)).parts[0]
         least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step, k.options.restitution_threshold)
         if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
-            target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, lag_of(k, w, lane) * step)
+            target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, lag_of(k, w, lane, c) * step)
             bias = -target
             bounces = 1.0 + 0.0 * gap
     zero = gap * 0.0
@@ -231,9 +231,22 @@ def _free_flight(k, p):
     return p.trial if k.resists_flight else p.free
 
 
-def lag_of(k, w, lane):
-    """Part of a step by which velocities of free flight are behind positions (inside kernels)."""
+def lag_of(k, w, lane, c):
+    """Part of a step by which velocities of free flight of contact c are behind positions (inside kernels)."""
+    if k.island is not None:
+        return _lag_of_islands(k, w, lane, c)
     return one(k.lagging, w, lane, 0) if k.lag is None else k.lag
+
+
+@ti.func
+def _lag_of_islands(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    table = k.collider.contacts
+    most = 0.0
+    for side in ti.static((table.shape_a, table.shape_b)):
+        island = k.island.at(whole_of(side, w, lane, c))
+        if island >= 0:
+            most = ti.max(most, one(k.lagging, w, lane, island))
+    return most
 
 
 def gap_above_rounding(k, p, w, lane, c, gap):

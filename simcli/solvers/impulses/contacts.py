@@ -48,7 +48,8 @@ class Contacts:
         collider: shapes, pairs, the table of contacts.
         known: (1), how many there were in the step before.
         low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
-        lagging: (1) that part, where it is not the same in all steps.
+        lagging: (1) that part, where it is not the same in all steps; of each island where there are several.
+        island: of each shape then, -1 for the world's; else None.
         taken: (C) 1 for those that are known again.
         slid: (C) 1 where a contact of this step slips.
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
@@ -82,7 +83,7 @@ class Contacts:
             self.friction = BoundedColumn(forces.contact_friction, 0.0, MOST_FRICTION[arena.device.precision])
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
-        self.resists_flight = False
+        self.resists_flight, self.island = False, None
         self.has_spin = bool(
             tables.ever(lambda m: (m.contacts.rolling_friction > 0) | (m.contacts.torsional_friction > 0)).any()
         )
@@ -90,10 +91,14 @@ class Contacts:
             np.linalg.norm(np.broadcast_to(model.gravity, (len(model.gravity), 3)), axis=-1, keepdims=True)
         )
 
+    def lag_by_islands(self, islands, arena: Arena):
+        """Let the last step of each island decide; of two the later one."""
+        self.lag, self.lagging, self.island = None, arena.array(islands.n), islands.of_shape
+
     def clear(self):
         """Forget all contacts."""
         self.known.write(np.zeros((1, 1, 1)))
-        self.lagging.write(np.zeros((1, 1, 1)))
+        self.lagging.write(np.zeros((1, self.lagging.n_items, 1)))
 
 
 def sizes(v: Vec3) -> Vec3:

@@ -17,6 +17,7 @@ from simcli.model.constraints.constraint_tables import Laws
 from simcli.model.tables.model import Model
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
 from simcli.solvers.rows.active_set import find_reference_velocities
+from simcli.solvers.rows.islands import island_of, span_at
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
 _FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
@@ -131,7 +132,7 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
             if i < y.n_dofs:
                 speed = p.velocity.load(w, mirrored(y, i))
             else:
-                speed = row_velocity(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
+                speed = row_velocity(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * span_at(c, w, c.g, i, h)
             passed = speed < y.laws.low.load(w, k)
             if kind == UPPER:
                 passed = speed > y.laws.high.load(w, k)
@@ -159,13 +160,18 @@ def bound_balls(c: ti.template(), w: ti.i32):
         for n in range(m.n_plain):
             if m.kind.at(n) == DRIVE:
                 if y.laws.shares_limit.at(m.item.at(n)) != 0:
-                    bound_drive(m.problem, w, n, y.laws.share.load(w, m.item.at(n)) * c.g.load(w, 0))
+                    bound_drive(m.problem, w, n, y.laws.share.load(w, m.item.at(n)) * _span_of_law(c, w, m.item.at(n)))
     else:
         for n in range(m.n_plain):
             if m.kind.at(n) == DRIVE:
                 k = m.item.at(n)
                 if y.laws.shares_limit.at(k) != 0 and y.laws.component.at(k) == 0:
                     bound_ball(c, w, n, k)
+
+
+def _span_of_law(c, w, k):
+    """[s], over which forces of law k act on the velocity that moves the coordinates (inside kernels)."""
+    return c.g.load(w, island_of(c, c.bound.system.laws.unknown.at(k)) if c.bound.islands.have_spans else 0)
 
 
 @ti.func
@@ -184,7 +190,7 @@ def bound_ball(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32):
     for j in ti.static(range(3)):
         size = size + wanted_impulse(p, w, n + j, metric, soft) ** 2
     size = ti.sqrt(size)
-    limit = (zero + c.bound.system.laws.effort_limit.load(w, k)) * c.g.load(w, 0)
+    limit = (zero + c.bound.system.laws.effort_limit.load(w, k)) * _span_of_law(c, w, k)
     full = size > limit
     for j in ti.static(range(3)):
         share = limit * ti.abs(wanted_impulse(p, w, n + j, metric, soft)) / select(full, size, zero + 1.0)

@@ -17,6 +17,7 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.rows.constrained_system import System
 from simcli.kernels.rows.coordinate_laws import limits_of
 from simcli.solvers.base import needs
+from simcli.solvers.rows.islands import span_at
 from simcli.solvers.rows.motions import end_speed_of_lock
 
 
@@ -72,7 +73,7 @@ def _weigh_laws(c: ti.template(), w: ti.i32, h: ti.template()):
         acts = act_of_law(c, w, k)
         m.push.store(w, k, select(acts, push, zero))
         m.gain.store(w, k, select(acts, gain, zero))
-        add_linear(c, w, k, h)
+        add_linear(c, w, k, span_at(c, w, c.g, y.laws.unknown.at(k), h))
 
 
 @ti.func
@@ -96,7 +97,8 @@ def augment_mass(c: ti.template(), w: ti.i32, h: ti.template()):
         at = mass_place(p, mirrored(y, i), mirrored(y, i))
         more = _mass_of_lock(c, w, d, p.mass.load(w, at))
         p.mass.store(w, at, p.mass.load(w, at) + more)
-        asked = (end_speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
+        own_h = span_at(c, w, c.g, i, h)
+        asked = (end_speed_of_lock(c, w, k, own_h) - c.state.qd.load(w, d)) / own_h
         y.load.store(w, i, y.load.load(w, i) + more * asked)
     _augment_bodies(c, w)
 

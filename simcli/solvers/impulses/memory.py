@@ -28,7 +28,7 @@ from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
-from simcli.model.constraints.build import is_smooth
+from simcli.model.constraints.build import smooth_laws
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
@@ -39,6 +39,7 @@ from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWE
 from simcli.solvers.impulses.mass import mirrored, places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
 from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
+from simcli.solvers.rows.islands import jumps_of
 from simcli.solvers.rows.motion_work import add_late_holds
 
 # Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
@@ -133,7 +134,7 @@ class Impulses:
         turns: bool,
         is_large: bool,
     ):
-        self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
+        self.is_bounded = any(not smooth_laws(phase, phases[0].laws).all() for phase in tables.phases)
         lag = None if tables.is_natural and not self.is_bounded else 0.5
         self.contacts = Contacts(model, tables, arena, options.contact, lag, forces) if touches else None
         capacity = self.contacts.capacity if touches else 0
@@ -249,7 +250,8 @@ def _remember(c, w):
     if c.is_natural:
         find_gaps(m.contacts.collider, c.tables, c.state, w)
     if m.contacts.lag is None:  # velocities of steps of impulses are those half a step before their positions
-        m.contacts.lagging.store(w, 0, c.bound.velocity_jump.load(w, 0) * 0.5)
+        for k in range(c.bound.islands.n):
+            m.contacts.lagging.store(w, k, jumps_of(c).load(w, k) * 0.5)
     drop_open_contacts(m.contacts, m.problem, w, c.constants.load(w, H))
 
 

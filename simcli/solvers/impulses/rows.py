@@ -30,7 +30,8 @@ from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
 from simcli.solvers.impulses.mass import mirrored, row_velocity, state_mass
 from simcli.solvers.rows.active_set import state_laws
-from simcli.solvers.rows.equations import is_slip, push_rows, set_drags, set_hard_row, set_springs
+from simcli.solvers.rows.equations import is_slip, push_rows, set_drags, set_hard_rows, set_springs
+from simcli.solvers.rows.islands import span_at
 from simcli.solvers.rows.motions import end_speed_of_lock, speed_of_lock
 
 
@@ -45,15 +46,14 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     find_stiffness(c, w, h)
     state_laws(c, w, 0, b, h, g, instant)
     begin_dofs(c, w, g)
-    for r in range(y.n_rows):
-        set_hard_row(c, w, r, 0, b, h, g, instant)
+    set_hard_rows(c, w, 0, b, h, g, instant)
     set_springs(c, w, 0, b)
     set_drags(c, w, 0, b)
     _forget_laws(c, w)
     push_rows(y, w)
     state_mass(c, w, g)
     for n in range(y.n_dofs):
-        c.bound.impulses.problem.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
+        c.bound.impulses.problem.push.store(w, mirrored(y, n), y.load.load(w, n) * span_at(c, w, c.g, n, g))
         _keep_load(c, w, n, h)
     state_spins(c, w)
 
@@ -104,7 +104,8 @@ def _move_with_locks(c: ti.template(), w: ti.i32, g: ti.template()):
     Writes: c.bound.move
     """
     for k in range(c.motions.n_locks):
-        c.bound.move.store(w, c.motions.lock_dof.at(k), speed_of_lock(c, w, k, g))
+        d = c.motions.lock_dof.at(k)
+        c.bound.move.store(w, d, speed_of_lock(c, w, k, span_at(c, w, c.g, c.tables.unknown.at(d), g)))
 
 
 @needs.natural
@@ -153,18 +154,19 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
     if kind == HARD:
         row = item
         on = y.free.load(w, y.n_dofs + item) != 0.0
-        bias = -row_velocity(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
+        own_h = span_at(c, w, c.g, y.n_dofs + item, h)
+        bias = -row_velocity(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * own_h
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         unknown = c.tables.unknown.at(c.motions.lock_dof.at(item))
-        bias = -end_speed_of_lock(c, w, item, h)
+        bias = -end_speed_of_lock(c, w, item, span_at(c, w, c.g, unknown, h))
     else:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -sign, sign)
             unknown = y.laws.unknown.at(item)
             if unknown >= y.n_dofs:
                 row = unknown - y.n_dofs
-            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, statement)
+            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, span_at(c, w, c.g, unknown, h), statement)
     store_row(c, w, n, row, unknown, sign, on, bias, soft, lower, upper, statement)
 
 

@@ -32,6 +32,7 @@ from simcli.solvers.base import needs
 from simcli.solvers.impulses.law_rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.rows.active_set import acceleration_of_law, find_reference_velocities
+from simcli.solvers.rows.islands import island_of, span_at
 
 
 @ti.func
@@ -48,7 +49,7 @@ def unpack_solution(c: ti.template(), w: ti.i32):
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         v = p.velocity.load(w, mirrored(y, n))
-        a = (v - m.start.load(w, mirrored(y, n))) / g
+        a = (v - m.start.load(w, mirrored(y, n))) / span_at(c, w, c.g, n, g)
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
         given = c.bound.move.load(w, d)
@@ -59,7 +60,7 @@ def unpack_solution(c: ti.template(), w: ti.i32):
     for n in range(m.n_plain):
         item = m.item.at(n)
         kind = m.kind.at(n)
-        force = p.rows.impulse.load(w, n) / g
+        force = p.rows.impulse.load(w, n) / _span_of_item(c, w, kind, item, g)
         if kind == HARD:
             force = select(p.rows.on.load(w, n) != 0.0, force, y.force.load(w, item))
             y.force.store(w, item, force)
@@ -69,6 +70,21 @@ def unpack_solution(c: ti.template(), w: ti.i32):
         elif kind != LINEAR:
             _add_effort_of_law(c, w, item, force * ti.select(kind == UPPER, -1.0, 1.0))
     find_linear_pieces(c, w, g)
+
+
+def _span_of_item(c, w, kind, item, g):
+    """[s], c.g of row, prescribed dof or law `item` of a kind, where it differs between islands (inside kernels)."""
+    return _span_by_kind(c, w, kind, item) if c.bound.islands.have_spans else g
+
+
+@ti.func
+def _span_by_kind(c: ti.template(), w: ti.i32, kind: ti.i32, item: ti.i32):
+    i = c.bound.system.n_dofs + item
+    if kind == MOTION:
+        i = c.tables.unknown.at(c.motions.lock_dof.at(item))
+    elif kind != HARD:
+        i = c.bound.system.laws.unknown.at(item)
+    return c.g.load(w, island_of(c, i))
 
 
 @needs.moved_apart
@@ -89,7 +105,8 @@ def _take_lines(c: ti.template(), w: ti.i32, g: ti.template()):
     laws = c.bound.system.laws
     m = c.bound.impulses
     for k in range(laws.n):
-        speed = laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + laws.shift.load(w, k)) * g
+        own_g = span_at(c, w, c.g, laws.unknown.at(k), g)
+        speed = laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + laws.shift.load(w, k)) * own_g
         laws.effort.store(w, k, m.push.load(w, k) - m.gain.load(w, k) * speed)
 
 

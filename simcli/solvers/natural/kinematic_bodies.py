@@ -13,6 +13,7 @@ from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.forces.kinematic_bodies import lever_of, rates_of_kinematic, way_of_kinematic
 from simcli.kernels.language import ti
 from simcli.solvers.base.integrators import H
+from simcli.solvers.rows.islands import island_of_dof
 from simcli.solvers.rows.motions import way_by_velocity
 
 
@@ -56,6 +57,7 @@ def move_kinematic_bodies(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     move_kinematic(c, w)
     for k in range(c.kinematic.n):
+        g = c.g.load(w, island_of_dof(c, c.tables.link_qd.at(c.kinematic.body.at(k))))
         rate, spin, pull, twist = rates_of_kinematic(c.kinematic, c.motions, w, k, c.kinematic.reached)
         shift, R = way_of_kinematic(c.kinematic, w, k)
         link = c.kinematic.body.at(k)
@@ -75,7 +77,7 @@ def move_kinematic_bodies(c: ti.template(), w: ti.i32):
                 v = v + rate
                 a = a + pull
             if c.now.load(w, "instant") != 0:
-                end = x + (vector_at(c.state.qd, w, d + 3 * n) + a * c.g.load(w, 0)) * h
+                end = x + (vector_at(c.state.qd, w, d + 3 * n) + a * g) * h
             store_vector(c.motions.motion_q, w, d + 3 * n, end)
             store_vector(c.motions.motion_qd, w, d + 3 * n, v)
             store_vector(c.motions.motion_qdd, w, d + 3 * n, a)

@@ -4,7 +4,7 @@
     impulse   v_m = v + h a,    q+ = q + h v_m,  v+ = v_m:                                    order 1, for impacts
 
 with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. Both zhong06
-and moreau take the smooth step; a world in which a law stops a coordinate, or with moreau something touches, takes the other
+and moreau take the smooth step; islands in which a law stops a coordinate, or with moreau something touches, take the other
 one, whose impacts are plastic; the smooth one would reflect. They differ by contacts, which moreau alone takes.
 
 Velocities of impulse steps are those half a step before their positions. Forces of springs at x + h^2/4 x'', without a part
@@ -36,6 +36,7 @@ from simcli.solvers.natural.alpha_steps import (
 from simcli.solvers.natural.alpha_work import begin_holds, end_holds
 from simcli.solvers.natural.forces import add_work
 from simcli.solvers.natural.impulse_steps import (
+    keep_instants,
     note_smooth,
     part_contacts,
     restore_solution,
@@ -91,6 +92,7 @@ from simcli.solvers.natural.stages import (
 )
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, sampling, set_aside
 from simcli.solvers.rows.corrections import correct, correction_rhs
+from simcli.solvers.rows.islands import return_shown
 from simcli.solvers.rows.memory import REFINEMENTS
 from simcli.solvers.rows.motion_work import leave_kinematic, work_of_step
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
@@ -146,7 +148,9 @@ def frame_of_natural(c) -> tuple:
             *last_step(c),
         )
     elif c.looks_at_jumps:
-        last = only(shows_step, set_registers(node=c.stages), *last_step(c), set_registers(node=0), *signals(c))
+        keeps, returns = (when(c.bound.islands.are_many, stage) for stage in (keep_instants, return_shown))
+        shown = (*keeps, set_registers(node=c.stages), *last_step(c), *returns)
+        last = only(shows_step, *shown, set_registers(node=0), *signals(c))
         end = (set_aside, save_solution, *instant, note_projection, *evaluated, last)
     if not c.is_quadratic:
         return only_blocks(is_later, go_on_from_aside), *frame(c, step_of_poses(c), start, end)

@@ -17,6 +17,7 @@ from simcli.kernels.rows.constrained_system import assemble, leave
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
 from simcli.solvers.rows.active_set import acceleration_of_law
+from simcli.solvers.rows.islands import island_of, jump_of, jumps_of
 from simcli.solvers.rows.motion_work import work_of_projection
 
 
@@ -36,7 +37,8 @@ def weigh_rotors(c: ti.template(), w: ti.i32):
             r = y.laws.row.at(n)
             armature = c.forces.armature.load(w, y.laws.dof.at(n)) * (zero + y.enabled.load(w, r))
             turns = armature > 0.0
-            owed = (c.bound.pace.load(w, n) - y.rows.rate.load(w, r)) * c.bound.owes.load(w, 0)
+            owes = c.bound.owes.load(w, island_of(c, y.n_dofs + r))
+            owed = (c.bound.pace.load(w, n) - y.rows.rate.load(w, r)) * owes
             y.free.store(w, y.n_dofs + r, select(turns, zero + 1.0, zero))
             y.soft.store(w, r, select(turns, 1.0 / select(turns, armature, zero + 1.0), zero + 1.0))
             y.load.store(w, y.n_dofs + r, select(turns, owed, zero))
@@ -52,17 +54,18 @@ def store_rotor_rates(c: ti.template(), w: ti.i32):
     y = c.bound.system
     g = c.constants.load(w, H) * 0.5
     zero = c.tables.arena.zero()
-    smooth = _is_smooth(c, w)
     for n in range(y.laws.n):
         if y.laws.is_loop.at(n) != 0:
             r = y.laws.row.at(n)
+            smooth = _is_smooth(c, w, island_of(c, y.n_dofs + r))
             change = acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)
             given = change * c.forces.armature.load(w, y.laws.dof.at(n)) * (zero + y.enabled.load(w, r))
             c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
             given = select(smooth, given, zero)
             y.force.store(w, r, y.force.load(w, r) + given)
             _supply_by_kinematic(c, w, n, r, given * g)
-    c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))
+    for k in range(c.bound.islands.n):
+        c.bound.owes.store(w, k, select(_is_smooth(c, w, k), zero + 1.0, zero))
 
 
 @needs.kinematic_bodies
@@ -112,12 +115,23 @@ def add_rotor_work(c: ti.template(), w: ti.i32):
             r = y.laws.row.at(n)
             turns = c.forces.armature.load(w, y.laws.dof.at(n)) * y.enabled.load(w, r) > done * 0.0
             given = y.force.load(w, r) * c.bound.prescribed_gain.load(w, n) * 0.5
-            done = done + select(turns, given, given * 0.0)
-    c.forces.account.supply(w, done * c.bound.owes.load(w, 0))
+            done = done + select(turns, given, given * 0.0) * _owed_by(c, w, y.n_dofs + r)
+    c.forces.account.supply(w, done * _owed_by_all(c, w))
 
 
-def _is_smooth(c, w):
-    return c.bound.velocity_jump.load(w, 0) == 0.0 if c.bound.switches else c.tables.arena.zero() == 0.0
+def _owed_by(c, w, i):
+    """`c.bound.owes` of the island of unknown i, where there are several (inside kernels)."""
+    return c.bound.owes.load(w, island_of(c, i)) if c.bound.islands.are_many else 1.0
+
+
+def _owed_by_all(c, w):
+    """The same of a world that is one island (inside kernels)."""
+    return 1.0 if c.bound.islands.are_many else c.bound.owes.load(w, 0)
+
+
+def _is_smooth(c, w, k):
+    """Mask of the worlds in which island k has taken a smooth step (inside kernels)."""
+    return jumps_of(c).load(w, k) == 0.0 if c.bound.switches else c.tables.arena.zero() == 0.0
 
 
 @ti.func
@@ -169,7 +183,8 @@ def end_projection(c: ti.template(), w: ti.i32):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
         c.bound.impulse.store(w, n, c.tables.arena.zero())
-    c.bound.owes.store(w, 0, c.tables.arena.zero())
+    for k in range(c.bound.islands.n):
+        c.bound.owes.store(w, k, c.tables.arena.zero())
 
 
 @ti.func
@@ -207,19 +222,18 @@ def split_forces(c: ti.template(), w: ti.i32):
     Writes: c.bound.{projected, system.force}
     """
     y = c.bound.system
-    smooth = c.bound.velocity_jump.load(w, 0) == 0.0
     for r in range(y.n_rows):
         force = y.force.load(w, r)
-        later = select(smooth, force * 0.5, force * 0.0)
+        later = select(jump_of(c, w, y.n_dofs + r) == 0.0, force * 0.5, force * 0.0)
         y.force.store(w, r, force - later)
         c.bound.projected.store(w, r, c.bound.projected.load(w, r) + later)
-    _turn_rotors(c, w, smooth)
+    _turn_rotors(c, w)
 
 
 @needs.laws
 @needs.armature
 @ti.func
-def _turn_rotors(c: ti.template(), w: ti.i32, smooth: ti.template()):
+def _turn_rotors(c: ti.template(), w: ti.i32):
     """Take what turned rotors in the first half of a smooth step off the forces: `store_rotor_rates` has none of it."""
     y = c.bound.system
     h = c.constants.load(w, H)
@@ -228,6 +242,7 @@ def _turn_rotors(c: ti.template(), w: ti.i32, smooth: ti.template()):
             r = y.laws.row.at(n)
             turned = (c.bound.pace.load(w, n) - y.laws.rate.load(w, n)) * c.forces.armature.load(w, y.laws.dof.at(n)) / h
             turned = turned * (c.tables.arena.zero() + y.enabled.load(w, r))
+            smooth = jump_of(c, w, y.n_dofs + r) == 0.0
             y.force.store(w, r, y.force.load(w, r) - select(smooth, turned, turned * 0.0))
 
 

@@ -19,6 +19,7 @@ from simcli.solvers.base.integrators import H, add_accelerations, book_efforts
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.rows.equations import state_equations
+from simcli.solvers.rows.islands import island_of_dof, jump_of, jumps_of, span_at
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
 
@@ -88,20 +89,21 @@ def begin_evaluation(c: ti.template(), w: ti.i32):
     Reads:  c.{bound.velocity_jump, now}
     Writes: c.{b, g}
     """
-    g = _span_of_accelerations(c, w)
-    c.g.store(w, 0, g)
-    b = _span_of_forces(c, w, g)
-    c.b.store(w, 0, b * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real))
+    for k in range(c.bound.islands.n):
+        g = _span_of_accelerations(c, w, k)
+        c.g.store(w, k, g)
+        b = _span_of_forces(c, w, g)
+        c.b.store(w, k, b * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real))
 
 
-def _span_of_accelerations(c, w):
-    """[s], over which accelerations act on the velocity that moves (inside kernels)."""
+def _span_of_accelerations(c, w, k):
+    """[s], over which accelerations act on the velocity that moves, of island k (inside kernels)."""
     zero, h = c.tables.arena.zero(), c.constants.load(w, H)
     if c.integrator != "zhong06":
         return zero + h
     if not c.bound.switches:
         return zero + h * 0.5
-    jumps = c.bound.velocity_jump.load(w, 0) > 0.0
+    jumps = jumps_of(c).load(w, k) > 0.0
     if c.bound.repeats:
         jumps = jumps & (c.now.load(w, "node") > 0)
     return select(jumps, zero + h, zero + h * 0.5)
@@ -126,7 +128,7 @@ def load_midpoint(c: ti.template(), w: ti.i32):
     dissipated = account.power.load(w, DISSIPATED)
     supplied = account.power.load(w, SUPPLIED)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
-    retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w) * c.constants.load(w, H) * 0.5)
+    _go_to_middle(c, w)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
     account.set_power(w, dissipated, supplied)
@@ -143,6 +145,22 @@ def load_midpoint(c: ti.template(), w: ti.i32):
 @needs.energy_balance
 def _load_start(c, w):
     load_external(c, w)
+
+
+def _go_to_middle(c, w):
+    """Coordinates half a step ahead, but for those of islands whose velocity is of half a step before (inside kernels)."""
+    half = c.constants.load(w, H) * 0.5
+    if c.bound.islands.have_spans and c.by_impulses:
+        _go_by_islands(c, w, half)
+    else:
+        retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w, 0) * c.constants.load(w, H) * 0.5)
+
+
+@ti.func
+def _go_by_islands(c: ti.template(), w: ti.i32, half: ti.template()):
+    for d in range(c.tables.n_qd):
+        c.bound.move.store(w, d, c.state.qd.load(w, d) * foreseen(c, w, island_of_dof(c, d)))
+    retract(c.tables, c.bound.q_kept, c.state.q, c.bound.move, w, half)
 
 
 @ti.func
@@ -217,7 +235,7 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
     book_efforts(c, w, h, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
-        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * span_at(c, w, c.g, n, g)) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
 
@@ -264,7 +282,7 @@ def end_velocities(c: ti.template(), w: ti.i32):
         a = c.bound.system.acceleration.load(w, n)
         found = _without_rest(c, w, n, d, a, c.bound.base.load(w, n) + c.bound.move.load(w, d))
         found = found / t.weight.load(w, d)
-        half = where_smooth(c, w, (a + found) * 0.5, a)
+        half = where_smooth(c, w, n, (a + found) * 0.5, a)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + half * h)
 
 
@@ -278,10 +296,10 @@ def _without_rest(c, w, n, d, a, found):
     weight, excess = c.tables.weight.load(w, d), c.tables.excess.load(w, d)
     thin, found = local(excess > 0.0), local(found)
     rest = select(thin, found - a * (weight - excess), found * 0.0)
-    c.bound.impulse.store(w, n, where_smooth(c, w, rest, rest * 0.0) * (c.constants.load(w, H) * 0.5))
+    c.bound.impulse.store(w, n, where_smooth(c, w, n, rest, rest * 0.0) * (c.constants.load(w, H) * 0.5))
     return select(thin, a * weight, found)
 
 
-def where_smooth(c, w, smooth, other):
-    """One number in smooth steps, another one in those of impulses (inside kernels)."""
-    return select(c.bound.velocity_jump.load(w, 0) > 0.0, other, smooth) if c.bound.switches else smooth
+def where_smooth(c, w, i, smooth, other):
+    """One number in smooth steps of unknown i, another one in those of impulses (inside kernels)."""
+    return select(jump_of(c, w, i) > 0.0, other, smooth) if c.bound.switches else smooth

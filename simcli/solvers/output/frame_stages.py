@@ -31,6 +31,7 @@ from simcli.solvers.base.world_ends import watch
 from simcli.solvers.output.contact_report import report_contacts
 from simcli.solvers.output.loop_guard import probe_loops
 from simcli.solvers.output.probes import place_quantities, quantity_now, sensing
+from simcli.solvers.rows.islands import Shown
 from simcli.spec.base.sensor_types import ON_JOINT, SENSOR_TYPES
 
 
@@ -43,6 +44,7 @@ class Aside:
 
     Attributes:
         arrays: that frames write and steps read, of plain numbers.  copies: of them.
+        shown: of islands, some of which show their step.
         n_driven, driven: numbers that signals drive, where a step closes the account of what they did (ledger.py).
     """
 
@@ -54,6 +56,7 @@ class Aside:
             self.arrays += [c.bound.system.laws.effort, c.bound.system.laws.lock]
         if c.is_natural:
             self.arrays += [c.state.qd, c.bound.impulse, c.bound.owes, c.bound.system.force]
+        self.shown = Shown(c, arena) if c.constrained and c.bound.islands.are_many else None
         self.copies = [arena.array(array.n_items) for array in self.arrays]
         self.n_driven = c.signals.n_routes if c.closes_every_step else 0
         self.driven = arena.array(self.n_driven)

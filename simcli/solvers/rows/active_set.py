@@ -17,6 +17,8 @@ from simcli.kernels.rows.bounded_laws import split_power, state_law
 from simcli.kernels.rows.coordinate_laws import share_limits
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.base import needs
+from simcli.solvers.base.integrators import add_first_node, first_node_of_dof
+from simcli.solvers.rows.islands import island_of, span_at
 from simcli.solvers.rows.motion_work import motion_power
 from simcli.solvers.rows.repeat import chooses, foreseen, meets_end
 
@@ -43,22 +45,22 @@ def update_active_set(
     Reads:  c.bound, c.state
     Writes: c.bound.{tries, system.laws}
     """
-    may = chooses(c, w, stage)
     if k == 0:
-        c.bound.tries.store(w, 0, select(may, c.tables.arena.zero() + 1.0, c.bound.tries.load(w, 0)))
+        tries = c.bound.tries.load(w, 0)
+        c.bound.tries.store(w, 0, select(chooses(c, w, stage), c.tables.arena.zero() + 1.0, tries))
         state_laws(c, w, stage, b, h, g, instant)
-    _update_laws(c, w, k, may, g)
+    _update_laws(c, w, k, stage, g)
 
 
 @needs.laws
 @ti.func
-def _update_laws(c: ti.template(), w: ti.i32, k: ti.i32, may: ti.template(), g: ti.template()):
+def _update_laws(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, g: ti.template()):
     """The pieces of all laws, after they have been stated."""
     y = c.bound.system
     find_reference_velocities(c, w, k, g)
-    _share_limits(c, w, k, may)
+    _share_limits(c, w, k, chooses(c, w, stage))
     for n in range(y.laws.n):
-        update_law(c, w, n, k, may)
+        update_law(c, w, n, k, chooses(c, w, stage, y.laws.unknown.at(n)))
     if k > 0:
         c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
 
@@ -85,11 +87,12 @@ def state_laws(
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    part = zero + 1.0
-    if meets_end(c, w) * (1 - instant) != 0:
-        part = zero + 0.5 * h / g
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)
+        own_b, own_g = span_at(c, w, c.b, i, b), span_at(c, w, c.g, i, g)
+        part = zero + 1.0
+        if meets_end(c, w) * (1 - instant) != 0:
+            part = zero + 0.5 * h / own_g
         x = zero
         v = zero
         inertia = zero + 1.0
@@ -100,10 +103,10 @@ def state_laws(
             x, v, inertia, moved, gained = motion_of_dof(c, w, n, i, stage)
         else:
             shift = y.rows.bias.load(w, i - y.n_dofs) * part
-            x, v, inertia, moved, gained = motion_of_row(c, w, n, i - y.n_dofs, stage, b, shift)
+            x, v, inertia, moved, gained = motion_of_row(c, w, n, i - y.n_dofs, stage, own_b, shift)
         y.laws.shift.store(w, n, shift)
-        y.laws.delta.store(w, n, g / inertia)
-        state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h, g)
+        y.laws.delta.store(w, n, own_g / inertia)
+        state_law(y.laws, c.forces, w, n, x, v, moved, gained, own_b, h, own_g)
 
 
 @ti.func
@@ -117,21 +120,9 @@ def motion_of_dof(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, stage: ti.i
     """
     y = c.bound.system
     d = y.laws.dof.at(n)
-    moved, gained = _first_node_of_dof(c, w, d, stage)
+    moved, gained = first_node_of_dof(c, w, d, stage)
     x = coordinate_of_law(c.tables, c.forces, y.laws, c.state.q, w, n)
     return x, c.state.qd.load(w, d), y.entry.load(w, y.m_start.at(i + 1) - 1), moved, gained
-
-
-@ti.func
-def _first_node_of_dof(c: ti.template(), w: ti.i32, d: ti.i32, stage: ti.i32):
-    """What the first node gave to a dof, for the second one of implicit steps."""
-    moved = c.tables.arena.zero()
-    gained = c.tables.arena.zero()
-    if ti.static(c.integrator == "implicit"):
-        if stage == 1:
-            moved = c.k1_q.load(w, d)
-            gained = c.k1_qd.load(w, d)
-    return moved, gained
 
 
 @ti.func
@@ -148,13 +139,15 @@ def motion_of_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, stage: ti.i
     x = _coordinate_of_row(c, w, n, r, b)
     v = y.rows.rate.load(w, r)
     y.laws.lag.store(w, n, y.rows.bias.load(w, r) - shift)
-    moved, gained = _first_node_of_row(c, w, r, stage, _taken_back(c, w, v), shift)
+    moved, gained = _first_node_of_row(c, w, r, stage, _taken_back(c, w, r, v), shift)
     return x, v, 1.0 / (c.tables.arena.zero() + y.scale.load(w, r)), moved, gained
 
 
-def _taken_back(c, w, v):
-    """What takes back that a law expects of the velocity, where it is of half a step before (inside kernels)."""
-    return v * (foreseen(c, w) - 1.0) * -0.5 if c.by_impulses and c.is_natural else c.tables.arena.zero()
+def _taken_back(c, w, r, v):
+    """What takes back that a law on row r expects of the velocity, where it is of half a step before (inside kernels)."""
+    if not (c.by_impulses and c.is_natural):
+        return c.tables.arena.zero()
+    return v * (foreseen(c, w, island_of(c, c.bound.system.n_dofs + r)) - 1.0) * -0.5
 
 
 def _coordinate_of_row(c, w, n, r, b):
@@ -167,7 +160,7 @@ def _coordinate_of_row(c, w, n, r, b):
 def _coordinate_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, b: ti.template()):
     x = c.bound.start.load(w, r)
     if c.bound.system.laws.is_roll.at(n) != 0:
-        x = turn_of_roll(c, w, n, b * foreseen(c, w))
+        x = turn_of_roll(c, w, n, b * foreseen(c, w, island_of(c, c.bound.system.laws.unknown.at(n))))
     return x
 
 
@@ -183,23 +176,6 @@ def _given_along(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, moved: t
     if stage == 1:
         all_moved, gained = add_first_node(c, w, r, moved, gained + shift)  # as with springs: the row turns
     return all_moved, gained
-
-
-@ti.func
-def add_first_node(c: ti.template(), w: ti.i32, r: ti.i32, moved: ti.template(), gained: ti.template()):
-    """What the first node of an implicit step gave along row r, J k1_q and J k1, on top of what is given.
-
-    Reads: c.{k1_q, k1_qd}, c.bound.system.entry
-    """
-    y = c.bound.system
-    all_moved = moved
-    all_gained = gained
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        d = y.j_dof.at(e)
-        value = y.entry.load(w, y.n_mass + e)
-        all_moved = all_moved + value * c.k1_q.load(w, d)
-        all_gained = all_gained + value * c.k1_qd.load(w, d)
-    return all_moved, all_gained
 
 
 @ti.func
@@ -245,7 +221,7 @@ def find_reference_velocities(c: ti.template(), w: ti.i32, k: ti.i32, g: ti.temp
     for n in range(y.laws.n):
         v = y.laws.rate.load(w, n)
         if k > 0:
-            v = v + (acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)) * g
+            v = v + (acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)) * span_at(c, w, c.g, y.laws.unknown.at(n), g)
         y.laws.found.store(w, n, v)
         y.laws.goal.store(w, n, v - y.laws.delta.load(w, n) * y.laws.effort.load(w, n))
         if k >= NEWTON_CHOICES:
@@ -325,10 +301,11 @@ def power_of_laws(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template(
         v = y.laws.rate.load(w, n)
         a = acceleration_of_law(c, w, n)
         shift = y.laws.shift.load(w, n)
-        end = v + (a + shift) * g
+        own_g = span_at(c, w, c.g, y.laws.unknown.at(n), g)
+        end = v + (a + shift) * own_g
         mid = _mean_rate(c, v + a * (b * 0.5), shift, b)
-        ahead = _foreseen_way(c, w, v, end, b, g)
-        given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, ahead, a * 0.0 + b == 0.0)
+        ahead = _foreseen_way(c, w, y.laws.unknown.at(n), v, end, b, own_g)
+        given, taken = split_power(y.laws, c.forces, w, n, end, mid, own_g, ahead, a * 0.0 + b == 0.0)
         if y.laws.row.at(n) >= 0:  # that of a joint that is off does nothing
             enabled = y.enabled.load(w, y.laws.row.at(n))
             given = given * enabled
@@ -343,8 +320,9 @@ def _mean_rate(c, mid, shift, b):
     return mid + shift * (b * 0.5) if c.integrator == "zhong06" else mid
 
 
-def _foreseen_way(c, w, v, end, b, g):
-    """To where springs are foreseen (inside kernels)."""
+def _foreseen_way(c, w, i, v, end, b, g):
+    """To where springs along unknown i are foreseen (inside kernels)."""
     if not (c.by_impulses and c.is_natural):
         return end * g
-    return end * g * foreseen(c, w) + (end - v) * (1.0 - foreseen(c, w)) * b * 0.25
+    share = foreseen(c, w, island_of(c, i))
+    return end * g * share + (end - v) * (1.0 - share) * b * 0.25

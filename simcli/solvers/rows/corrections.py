@@ -13,6 +13,7 @@ from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import find_worst_turn, load_turns
 from simcli.solvers.base.integrators import H
+from simcli.solvers.rows.islands import island_of
 
 
 def is_rigid(y, w, r):
@@ -48,7 +49,7 @@ def correction_rhs(c: ti.template(), w: ti.i32):
     Steps of one evaluation are corrected where they end: rows are asked for -phi / h g of acceleration. The others project
     positions, asked for -phi, then with `rates` set velocities, asked for -J qd and the speed of a lock.
 
-    Reads:  c.{bound, now, g}, rows
+    Reads:  c.{bound, now, g}
     Writes: c.bound.{worst, system.{load, goal, centre}}
     """
     y = c.bound.system
@@ -56,28 +57,28 @@ def correction_rhs(c: ti.template(), w: ti.i32):
     find_violations(c, w, c.now.load(w, "rates"))
     if c.now.load(w, "rates") == 0:
         find_worst(c, w)
-    factor = select(needs_correction(c, w), zero - 1.0, zero) / _span_of_correction(c, w)
+    acts = select(needs_correction(c, w), zero - 1.0, zero)
     for r in range(y.n_rows):
-        y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
+        y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * _factor_of_correction(c, w, y.n_dofs + r, acts))
         y.goal.store(w, y.n_dofs + r, zero)
         y.centre.store(w, r, zero)
     for n in range(y.n_dofs):
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
-    _excess_rhs(c, w, factor)
-    load_turns(c, w, factor != 0.0)
+    _excess_rhs(c, w, acts)
+    load_turns(c, w, acts != 0.0)
 
 
-def _span_of_correction(c, w):
-    """[s^2], from a lack to the acceleration that takes it away; 1 where steps project (inside kernels)."""
-    return c.constants.load(w, H) * c.g.load(w, 0) if c.stages == 1 else 1.0
+def _factor_of_correction(c, w, i, acts):
+    """[1/s^2], from a lack of row i to the acceleration that takes it away; 1 where steps project (inside kernels)."""
+    return acts / (c.constants.load(w, H) * c.g.load(w, island_of(c, i)) if c.stages == 1 else 1.0)
 
 
 @needs.excess
 @ti.func
-def _excess_rhs(c: ti.template(), w: ti.i32, factor: ti.template()):
+def _excess_rhs(c: ti.template(), w: ti.i32, acts: ti.template()):
     for n in range(c.bound.system.n_dofs):
-        c.bound.system.load.store(w, n, select(factor == 0.0, c.tables.arena.zero(), c.bound.excess.load(w, n)))
+        c.bound.system.load.store(w, n, select(acts == 0.0, c.tables.arena.zero(), c.bound.excess.load(w, n)))
 
 
 @ti.func
@@ -156,7 +157,7 @@ def _find_worst_excess(c: ti.template(), w: ti.i32):
     worst = c.bound.worst.load(w, 0)
     for n in range(c.bound.system.n_dofs):
         violation = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
-        worst = ti.max(worst, ti.abs(violation) * h * c.g.load(w, 0))
+        worst = ti.max(worst, ti.abs(violation) * h * c.g.load(w, island_of(c, n)))
     c.bound.worst.store(w, 0, worst)
 
 
@@ -284,7 +285,7 @@ def correct_accelerations(c: ti.template(), w: ti.i32):
         y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
         _keep_excess(c, w, n, d, x)
         s.qdd.store(w, d, s.qdd.load(w, d) + x)
-        _find_move(c, w, d, x)
+        _find_move(c, w, n, d, x)
     _correct_forces(c, w)
 
 
@@ -293,11 +294,11 @@ def _keep_excess(c, w, n, d, x):
     c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
 
 
-def _find_move(c, w, d, x):
-    """What dof d moves in the step, after its acceleration has grown by x (inside kernels)."""
+def _find_move(c, w, n, d, x):
+    """What dof d, unknown n, moves in the step, after its acceleration has grown by x (inside kernels)."""
     s, h = c.state, c.constants.load(w, H)
     if c.is_natural:
-        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * c.g.load(w, 0)) * h)
+        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * c.g.load(w, island_of(c, n))) * h)
     else:
         s.qd.store(w, d, s.qd.load(w, d) + x * h)
         c.bound.move.store(w, d, s.qd.load(w, d) * h)

@@ -12,7 +12,8 @@ from simcli.kernels.rows.active_set import draw_line
 from simcli.kernels.rows.bounded_laws import FREE
 from simcli.kernels.rows.coordinate_laws import foresee, foresee_again
 from simcli.solvers.base import needs
-from simcli.solvers.rows.active_set import add_first_node
+from simcli.solvers.base.integrators import add_first_node
+from simcli.solvers.rows.islands import island_of, span_at
 from simcli.solvers.rows.motions import lock_motions
 from simcli.solvers.rows.repeat import foreseen, meets_end
 
@@ -35,8 +36,7 @@ def state_equations(
         y.free.store(w, n, zero + 1.0)
         y.gain.store(w, n, zero)
         y.load.store(w, n, c.bound.base.load(w, n))
-    for r in range(y.n_rows):
-        set_hard_row(c, w, r, stage, b, h, g, instant)
+    set_hard_rows(c, w, stage, b, h, g, instant)
     _set_laws(c, w, g)
     set_springs(c, w, stage, b)
     set_drags(c, w, stage, b)
@@ -48,7 +48,18 @@ def state_equations(
 @ti.func
 def _set_laws(c: ti.template(), w: ti.i32, g: ti.template()):
     for n in range(c.bound.system.laws.n):
-        set_law(c, w, n, g)
+        set_law(c, w, n, span_at(c, w, c.g, c.bound.system.laws.unknown.at(n), g))
+
+
+@ti.func
+def set_hard_rows(
+    c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32
+):
+    """Equations of all hard and compliant rows, see `set_hard_row`."""
+    y = c.bound.system
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        set_hard_row(c, w, r, stage, span_at(c, w, c.b, i, b), h, span_at(c, w, c.g, i, g), instant)
 
 
 @ti.func
@@ -91,7 +102,8 @@ def set_hard_row(
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)
     soft = select(yields, compliance / safe, soft)
-    load = select(yields, _with_first_motion(c, w, r, stage, -(residual + rate * b * foreseen(c, w)) / safe, b), load)
+    ahead = foreseen(c, w, island_of(c, i))
+    load = select(yields, _with_first_motion(c, w, r, stage, -(residual + rate * b * ahead) / safe, b), load)
     explicit = (compliance > 0.0) & (span == 0.0)
     idle = explicit | (enabled == 0.0)
     y.free.store(w, i, select(idle, zero, zero + 1.0))
@@ -156,7 +168,7 @@ def set_springs(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     y = c.bound.system
     for r in range(y.n_rows):
         if y.spring.at(r) >= 0:
-            set_spring(c, w, r, stage, b)
+            set_spring(c, w, r, stage, span_at(c, w, c.b, y.n_dofs + r, b))
 
 
 @ti.func
@@ -239,7 +251,7 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     rate = y.rows.rate.load(w, r)
     law, _taken, acts = spring_law(c.forces.springs, w, k, y.rows.residual.load(w, r), rate)
     push, gain = foresee(law, rate, b)
-    push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w))
+    push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w, island_of(c, y.n_dofs + r)))
     turning = _turning_of_spring(c, w, r, law, gain, b)
     push = _with_first_node(c, w, r, stage, push - turning, turning, law.stiffness, gain, b)
     return select(acts, push, c.tables.arena.zero()), gain, acts

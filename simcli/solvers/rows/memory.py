@@ -25,6 +25,7 @@ from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import ALL_STAGES, H, add_accelerations, book_efforts
+from simcli.solvers.rows.islands import Islands
 from simcli.solvers.rows.motions import follow_motions
 from simcli.solvers.rows.repeat import set_locked_speeds
 
@@ -89,12 +90,14 @@ class Constrained:
         repeats: whether steps may be taken again.  notes_jumps: whether laws or prescribed motions may want that.
         watches_motions: whether prescribed motions may.  even_rate: (locks, then rows of motions) their rates where the step
             begins.
-        velocity_jump: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
+        islands: see `Islands`.  spans: of those that differ in c.b and c.g, else of the world.
+        velocity_jump: 1 if this one is.  jumps: (islands) 1 for those whose step is, where there are several.
+        opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with velocity_jump = 1: something stops or touches in
             them.
         held_power: [W] of locked dofs before the corrections of a step of impulses.
-        parts: 1 where a step is taken again because nothing touches in it.
+        parts: 1 where a step is taken again because nothing touches in it.  parts_of: (islands) likewise.
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
@@ -109,6 +112,7 @@ class Constrained:
         answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step of natural coordinates, for the frame
             where it ends.  begun: (n dofs) velocities where it began.  of_laws: (3 K) effort, lock and rate of laws in it.
             jumped: 1 if it was of impulses, and 1 if a law held a coordinate in it or in the one before.
+        q_end, qd_end: where the nodes of a step lead, while it is taken again.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
 
@@ -149,6 +153,8 @@ class Constrained:
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
+        self.impulses = impulses(self.system, n_locks) if impulses else None
+        self.lay_islands(constraints, model, tables, arena, stages)
         self.parts, self.held_power = arena.single.arrays(2)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
@@ -156,7 +162,6 @@ class Constrained:
         self.even_rate = arena.array(n_motions if self.watches_motions else 0)
         self.turned = arena.array(self.system.n_prescribed_rows if self.system.prescribes_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.array(), tables.tree_dofs.array(), arena.single.array()
-        self.impulses = impulses(self.system, n_locks) if impulses else None
         has_contacts = self.impulses is not None and self.impulses.contacts is not None
         n_diagnostics = len(DIAGNOSTICS) + has_contacts * len(CONTACT_DIAGNOSTICS)
         self.tries, self.diag = arena.single.array(), arena.array(n_diagnostics)
@@ -165,7 +170,7 @@ class Constrained:
             self.max_corrections = self.impulses.passes
         (self.velocity_jump, self.opens, self.first_power), self.work_kept = arena.single.arrays(3), arena.array(2)
         self.impulse, self.turn = tables.tree_dofs.array(), arena.single.array()
-        (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.arrays(2), arena.single.array()
+        (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.arrays(2), arena.array(self.islands.n)
         self.carried, self.refinements = tables.tree_dofs.array(), REFINEMENTS
         self.excess, self.first = arena.array(2 * n), self.system.unknowns.array()
         keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
@@ -173,9 +178,22 @@ class Constrained:
         self.answer = arena.array(2 * n + self.system.n_rows if self.switches else 0)
         looks = self.switches and not is_touching
         self.begun = arena.array(n if looks else 0)
-        self.of_laws, self.jumped = arena.array(3 * constraints.laws.n if looks else 0), arena.array(2 * looks)
+        self.of_laws, self.jumped = (
+            arena.array(3 * constraints.laws.n if looks else 0),
+            arena.array(2 * looks * self.islands.n),
+        )
         self.push = tables.dofs.array() if integrator == "zhong06" else arena.array(0)
         self.move, self.q_start, self.q_kept = tables.dofs.array(), tables.coordinates.array(), tables.coordinates.array()
+
+    def lay_islands(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, stages: int):
+        """What islands keep, where there are several."""
+        self.islands = Islands(constraints, model, tables, arena, self.system, self.switches or self.repeats)
+        n, returns = self.islands.n, self.islands.are_many and stages > 1
+        self.spans = arena.records(n) if self.islands.have_spans else arena.single
+        self.jumps, self.parts_of = arena.records(n * self.islands.are_many).arrays(2)
+        self.q_end, self.qd_end = arena.array(tables.n_q * returns), arena.array(tables.n_qd * returns)
+        if self.islands.have_spans and self.impulses:
+            self.impulses.contacts.lag_by_islands(self.islands, arena)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -193,7 +211,7 @@ class Constrained:
             self.diag,
             self.velocity_jump,
         )
-        rotors = (self.pace, self.prescribed_gain, self.owes)
+        rotors = (self.pace, self.prescribed_gain, self.owes, self.jumps, self.parts_of)
         for array in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
             array.write(np.zeros((1, array.n_items, 1)))
         if self.opens_late:

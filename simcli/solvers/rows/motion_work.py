@@ -18,6 +18,7 @@ from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.constrained_system import hold
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
+from simcli.solvers.rows.islands import jump_of
 from simcli.solvers.rows.motions import target_of_ball_row, target_of_row
 from simcli.solvers.rows.repeat import meets_end
 
@@ -85,18 +86,18 @@ def _book_nodes(c: ti.template(), w: ti.i32, power: ti.template()):
 def _power_of_locks(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.template()):
     """[W] of dofs that are locked, and before them."""
     supplied = before
-    share = share_of_impulses(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
         i = c.tables.unknown.at(d)
+        share = share_of_impulses(c, w, i)
         mid = c.state.qd.load(w, d) + c.bound.system.acceleration.load(w, i) * (b * 0.5)
         supplied = supplied + c.bound.system.effort.load(w, i) * mid * share
     return supplied
 
 
-def share_of_impulses(c, w):
-    """1 where a step is of impulses, or of an integrator that has no smooth ones; else 0 (inside kernels)."""
-    return c.bound.velocity_jump.load(w, 0) if c.integrator == "zhong06" else c.tables.arena.zero() + 1.0
+def share_of_impulses(c, w, i):
+    """1 where the step of unknown i is of impulses, or of an integrator that has no smooth ones; else 0 (inside kernels)."""
+    return jump_of(c, w, i) if c.integrator == "zhong06" else c.tables.arena.zero() + 1.0
 
 
 @ti.func
@@ -164,9 +165,9 @@ def add_kinematic_work(c: ti.template(), w: ti.i32):
     t = c.tables
     h = c.constants.load(w, H)
     done = c.forces.account.work.load(w, SUPPLIED)
-    share = share_of_smooth(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
+        share = share_of_smooth(c, w, t.unknown.at(d))
         chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))) / h
         start = c.state.qd.load(w, d)
         v = c.motions.motion_qd.load(w, d)
@@ -184,7 +185,7 @@ def add_kinematic_work(c: ti.template(), w: ti.i32):
             if m >= 0:
                 end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))
                 way = way + y.entry.load(w, y.n_mass + e) * end
-        done = done - y.force.load(w, r) * way * 0.5 * share
+        done = done - y.force.load(w, r) * way * 0.5 * share_of_smooth(c, w, y.n_dofs + r)
     c.forces.account.work.store(w, SUPPLIED, done)
 
 
@@ -207,9 +208,9 @@ def leave_kinematic(c: ti.template(), w: ti.i32):
         c.state.qd.store(w, d, c.bound.move.load(w, d))
 
 
-def share_of_smooth(c, w):
-    """0 where a step of zhong06 is of impulses with contact, else 1 (inside kernels)."""
-    return 1.0 - c.bound.velocity_jump.load(w, 0) if c.by_impulses else c.tables.arena.zero() + 1.0
+def share_of_smooth(c, w, i):
+    """0 where the step of zhong06 of unknown i is of impulses with contact, else 1 (inside kernels)."""
+    return 1.0 - jump_of(c, w, i) if c.by_impulses else c.tables.arena.zero() + 1.0
 
 
 @needs.motions

@@ -17,6 +17,7 @@ from simcli.kernels.language.values import Vec3
 from simcli.kernels.rows.tree_rows import turn_of_anchor_pair
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
+from simcli.solvers.rows.islands import island_of_dof, span_at
 from simcli.solvers.rows.repeat import foreseen
 
 
@@ -43,7 +44,8 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, g: ti.template(), i
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
         if instant == 0 and (c.stages == 1 or stage == c.stages):
-            goal = (end_speed_of_lock(c, w, m, g) - c.state.qd.load(w, d)) / g
+            own_g = span_at(c, w, c.g, i, g)
+            goal = (end_speed_of_lock(c, w, m, own_g) - c.state.qd.load(w, d)) / own_g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
@@ -218,7 +220,7 @@ def _speed_of_middle(c, w, d, speed):
     """In natural coordinates the speed of dof d in the middle of the step, to second order (inside kernels)."""
     if not c.is_natural:
         return speed
-    return speed - c.motions.motion_qdd.load(w, d) * (c.constants.load(w, H) * 0.5) * foreseen(c, w)
+    return speed - c.motions.motion_qdd.load(w, d) * (c.constants.load(w, H) * 0.5) * foreseen(c, w, island_of_dof(c, d))
 
 
 @ti.func

@@ -6,7 +6,8 @@ already when the last step ended: what its rate lacks of it is the error of that
 leave. One that changes a speed is an impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time
 follows that, and stages that try lose momentum. A world where any stage meets such a lock goes back to the start of the
 step and takes the step of semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the
-stages found. Where the rate of a motion jumps, that step passes its impulse on, which stages that see accelerations cannot.
+stages found, and so do islands of it that no lock stops (islands.py). Where the rate of a motion jumps, that step passes its
+impulse on, which stages that see accelerations cannot.
 """
 
 from simcli.kernels.articulation.retraction import retract
@@ -18,6 +19,7 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.rows.bounded_laws import FREE, STUCK
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H, add_accelerations
+from simcli.solvers.rows.islands import forget_islands, island_of, island_of_dof, jump_of, jumps_of
 
 
 def meets_end(c, w):
@@ -44,8 +46,8 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
     y = c.bound.system
     _begin_noting(c, w, stage)
     jumps = c.bound.velocity_jump.load(w, 0)
-    may = chooses(c, w, stage)
     for n in range(y.laws.n):
+        may = chooses(c, w, stage, y.laws.unknown.at(n))
         locked = y.laws.lock.load(w, n) != FREE
         x = y.laws.coordinate.load(w, n)
         speed = y.laws.speed.load(w, n)
@@ -57,21 +59,31 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
         y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
         hold_speed(c, w, n, stage, may, instant)
         change = _change_of_speed(c, w, n, speed, h)
-        jumps = select(locked & (change > c.bound.jump), jumps * 0.0 + 1.0, jumps)
+        stops = locked & (change > c.bound.jump)
+        _note_island(c, w, stage, y.laws.unknown.at(n), stops)
+        jumps = select(stops, jumps * 0.0 + 1.0, jumps)
     _end_noting(c, w, stage, jumps)
 
 
-def chooses(c, w, stage):
-    """Mask of the worlds that an evaluation is for: all; where a step is taken again those that jump (inside kernels)."""
-    return _jumps_or_first(c, w, stage) if c.bound.repeats else c.tables.arena.zero() == 0.0
+def chooses(c, w, stage, i=None):
+    """Mask of the worlds that an evaluation is for: all; where a step is taken again those that jump (inside kernels).
+
+    Args:
+        i: unknown whose island is asked for; None for any.
+    """
+    return _jumps_or_first(c, w, stage, i) if c.bound.repeats else c.tables.arena.zero() == 0.0
 
 
 @ti.func
-def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32):
+def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32, i: ti.template()):
     may = c.tables.arena.zero() == 0.0
     if stage == c.stages:
-        may = c.bound.velocity_jump.load(w, 0) > 0.0
+        may = _jump_at(c, w, i) > 0.0
     return may
+
+
+def _jump_at(c, w, i):
+    return c.bound.velocity_jump.load(w, 0) if i is None else jump_of(c, w, i)
 
 
 @needs.repeats
@@ -79,6 +91,18 @@ def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32):
 def _begin_noting(c: ti.template(), w: ti.i32, stage: ti.i32):
     if stage == 0:
         c.bound.velocity_jump.store(w, 0, c.tables.arena.zero())
+        forget_islands(c, w)
+
+
+@needs.repeats
+@needs.islands
+@ti.func
+def _note_island(c: ti.template(), w: ti.i32, stage: ti.i32, i: ti.i32, stops: ti.template()):
+    """The island of unknown i jumps where a lock stops it."""
+    if stage < c.stages:
+        k = island_of(c, i)
+        before = c.bound.jumps.load(w, k)
+        c.bound.jumps.store(w, k, select(stops, before * 0.0 + 1.0, before))
 
 
 @needs.repeats
@@ -131,14 +155,20 @@ def note_motions(c: ti.template(), w: ti.i32):
     if c.now.load(w, "instant") == 0 and stage < c.stages:
         y = c.bound.system
         jumps = _noted(c, w, stage)
+        if stage == 0:
+            _begin_islands(c, w)
         for m in range(c.motions.n_locks):
             d = c.motions.lock_dof.at(m)
             gains = c.motions.motion_qd.load(w, d) - c.state.qd.load(w, d)
-            jumps = ti.max(jumps, _jump_of_motion(c, w, d, m, stage, gains, True))
+            found = _jump_of_motion(c, w, d, m, stage, gains, True)
+            _note_island_of(c, w, d, found)
+            jumps = ti.max(jumps, found)
         for m in range(y.n_prescribed_rows):
             violation = y.rows.rate.load(w, y.prescribed_row.at(m))
             d = y.prescribed_dof.at(m)
-            jumps = ti.max(jumps, _jump_of_motion(c, w, d, c.motions.n_locks + m, stage, violation, False))
+            found = _jump_of_motion(c, w, d, c.motions.n_locks + m, stage, violation, False)
+            _note_island_of(c, w, d, found)
+            jumps = ti.max(jumps, found)
         c.bound.velocity_jump.store(w, 0, jumps)
 
 
@@ -146,6 +176,18 @@ def _noted(c, w, stage):
     """What laws have noted in this step (inside kernels)."""
     noted = c.bound.velocity_jump.load(w, 0)
     return noted if c.bound.system.laws.n else select(stage == 0, c.tables.arena.zero(), noted)
+
+
+@needs.islands
+def _begin_islands(c, w):
+    if not c.bound.system.laws.n:
+        forget_islands(c, w)
+
+
+@needs.islands
+def _note_island_of(c, w, d, jumps):
+    k = island_of_dof(c, d)
+    c.bound.jumps.store(w, k, ti.max(c.bound.jumps.load(w, k), jumps))
 
 
 @ti.func
@@ -187,13 +229,13 @@ def _rate_of_vector(c: ti.template(), w: ti.i32, d: ti.i32):
     return rate
 
 
-def foreseen(c, w):
-    """1 where forces expect what the velocity does in the step, 0 in steps of natural coordinates with contact.
+def foreseen(c, w, k):
+    """1 where forces on island k expect what the velocity does in the step, 0 in natural steps of impulses with contact.
 
-    The velocity of these is that of half a step before (natural/programs.py).
+    The velocity of these is that of half a step before (natural/programs.py). Inside kernels.
     """
     if c.is_natural and c.bound.switches and not c.bound.repeats:
-        return 1.0 - c.bound.velocity_jump.load(w, 0)
+        return 1.0 - jumps_of(c).load(w, k)
     return c.tables.arena.zero() + 1.0
 
 

@@ -239,11 +239,11 @@ def _take_efforts(c: ti.template(), w: ti.i32, stage: ti.i32):
             found = select(locked, y.effort.load(w, i), line)
         else:
             found = y.force.load(w, i - y.n_dofs)
-        y.laws.effort.store(w, k, _where_chosen(c, w, stage, found, y.laws.effort.load(w, k)))
+        y.laws.effort.store(w, k, _where_chosen(c, w, stage, i, found, y.laws.effort.load(w, k)))
 
 
-def _where_chosen(c, w, stage, found, before):
-    return select(chooses(c, w, stage), found, before) if c.bound.repeats else found
+def _where_chosen(c, w, stage, i, found, before):
+    return select(chooses(c, w, stage, i), found, before) if c.bound.repeats else found
 
 
 @ti.func

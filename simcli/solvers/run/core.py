@@ -17,7 +17,7 @@ from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.language.values import Vec3
 from simcli.model.closure.turned import turned_apart
-from simcli.model.constraints.build import constraints_of, drives_by_law, is_smooth
+from simcli.model.constraints.build import constraints_of, drives_by_law, smooth_laws
 from simcli.model.constraints.constraint_tables import Constraints, Laws
 from simcli.model.forms.maximal_form import directions_turn
 from simcli.model.forms.quadratic_rows import Quadratic, quadratic_of
@@ -150,8 +150,7 @@ class Core:
         self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/programs.py
         self.stages = ALL_STAGES[self.integrator]
         self.is_maximal = getattr(options, "type", "") == "maximal"
-        self.is_natural = self.tables.is_natural
-        self.has_excess = self.is_natural and self.tables.has_excess
+        self.is_natural, self.has_excess = self.tables.is_natural, self.tables.is_natural and self.tables.has_excess
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_maximal and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
@@ -270,7 +269,8 @@ class Core:
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
-        self.now, (self.b, self.g) = Registers(arena, *_NOW, zeros=("node", "instant")), arena.single.arrays(2)
+        spans = self.bound.spans if self.constrained else arena.single
+        self.now, (self.b, self.g) = Registers(arena, *_NOW, zeros=("node", "instant")), spans.arrays(2)
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
@@ -287,7 +287,7 @@ class Core:
             return None
         if self.has_excess and not direct:  # whose iteration takes it away
             return None
-        if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
+        if not all(smooth_laws(phase, constraints.laws).all() for phase in tables.phases):
             return None
         plain = len(tables.phases) == 1 and not self.forces.wrenches.n and not yielding_rows(constraints, tables).any()
         if not direct and not plain:

@@ -42,6 +42,15 @@ from simcli.solvers.output.energy_balance import load_external
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
 from simcli.solvers.rows.corrections import correct, correction_rhs, forget_rates, have_rates, leave_rates
+from simcli.solvers.rows.islands import (
+    drop_contacts,
+    keep_account_of_steps,
+    keep_ends,
+    keep_steps,
+    return_ends,
+    return_shown,
+    show_instants,
+)
 from simcli.solvers.rows.memory import advance_constrained
 from simcli.solvers.rows.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.rows.repeat import (
@@ -113,6 +122,9 @@ def frame_of_tree(c) -> tuple:
         shown = shows if c.touches else shown  # such steps are corrected by impulses
         last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), *feedback_probes, *springs)
         end = (only(has_velocity_jump, *last), only(is_smooth_step, *smooth))
+        if c.bound.islands.are_many:
+            last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), keep_steps)
+            end = (show_instants, only(has_velocity_jump, *last), *smooth, return_shown, keep_account_of_steps)
     elif c.stages > 1:
         end = start
     elif c.looks_back:
@@ -194,7 +206,8 @@ def step_of_nodes(c) -> tuple:
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=not_converged)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     projected = (*when(c.notes_rates, forget_rates), *projected)
-    again = (go_back, set_registers(node=c.stages))
+    keeps, returns = (when(c.bound.islands.are_many, stage) for stage in (keep_ends, return_ends))
+    again = (*keeps, go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
         return (
@@ -203,13 +216,13 @@ def step_of_nodes(c) -> tuple:
             *projected,
             place_links,
             select_impulse_worlds,
-            only(has_velocity_jump, *again),
+            only(has_velocity_jump, *again, *returns),
             only(is_smooth_step, forget_contacts),
         )
     first = (*_evaluation(c), advance_again)
     if not c.bound.system.laws.n + c.bound.system.n_prescribed_rows:  # which look at the rates where the step begins
         first = (*first, start_with_end, *_evaluation(c, after_places=give_rates_back), advance_again)
-    again = only(has_velocity_jump, *again, *first, *when(c.motions.n_locks, follow_motions))
+    again = only(has_velocity_jump, *again, *first, *when(c.motions.n_locks, follow_motions), *returns)
     return *nodes, finish_prescribed, *((again,) if repeats else ()), *projected
 
 
@@ -244,7 +257,8 @@ def _evaluation(
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     prescribe = prescribe_rows_to_end if to_end or (starts and c.stages == 1) else prescribe_rows
     prescribes = (prescribe,) if c.bound.system.n_prescribed_rows else ()
-    answer = (*(watch_contacts(c) if c.touches else ()), *solving(c)) if by_impulses else _with_active_set(c)
+    parts = when(to_end and c.bound.islands.are_many, drop_contacts)
+    answer = (*(watch_contacts(c) if c.touches else ()), *parts, *solving(c)) if by_impulses else _with_active_set(c)
     if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
         answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)

@@ -40,6 +40,7 @@ from simcli.solvers.base.gyroscopic_torques import foresee_turns
 from simcli.solvers.base.integrators import H, book_efforts, correct_efforts
 from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.output.energy_balance import follow_signals, load_external, no_power
+from simcli.solvers.rows.islands import forget_islands, note_jump_of, spread_jumps
 
 
 @ti.func
@@ -138,7 +139,7 @@ def select_impulse_worlds(c: ti.template(), w: ti.i32):
     """Add to the worlds that jump those in which a contact overlaps at the present poses.
 
     Reads:  c.state of `place_all`, c.bound.impulses
-    Writes: c.bound.velocity_jump, c.bound.impulses.contacts
+    Writes: c.bound.{velocity_jump, jumps, parts_of}, c.bound.impulses.contacts
     """
     k = c.bound.impulses.contacts.collider
     find_gaps(k, c.tables, c.state, w)
@@ -147,11 +148,14 @@ def select_impulse_worlds(c: ti.template(), w: ti.i32):
         for n in range(contacts_of(k, w, lane)):
             if one(k.contacts.reach, w, lane, n) < 0.0:
                 put(c.bound.velocity_jump, w, lane, 0, 1.0)
+                note_jump_of(c, w, lane, n)
+    spread_jumps(c, w)
 
 
 @needs.no_laws_that_jump
 def _forget_jumps(c, w):
     c.bound.velocity_jump.store(w, 0, c.tables.arena.zero())
+    forget_islands(c, w)
 
 
 def is_smooth_step(c, w):
