@@ -20,7 +20,7 @@ from support.large_worlds import brick_wall, fair, heap
 from support.process import environment
 
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, on_cone, on_discs
-from simcli.kernels.complementarity.graph import COMPLETE, OPEN
+from simcli.kernels.complementarity.graph import COMPLETE, OPEN, part_islands
 from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN, SystemPattern
 from simcli.kernels.complementarity.large_problem import factorize_large, multiply, solve_large
 from simcli.kernels.complementarity.measure import respond, row_speed, triple_speed
@@ -29,6 +29,7 @@ from simcli.kernels.complementarity.problem import LIMITS, PROXIMAL, SOLVED, Pro
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3, Vec3
+from simcli.solvers.impulses.searches import begin_islands, leave_island, next_island
 
 N, STEP = 400, 1e-6
 SLOPE = 1e-7  # of values about 1: a difference of second order over two steps of 1e-6 loses 1e-10, and curvature 1e-8
@@ -258,16 +259,21 @@ class Bench:
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
                 arena.enter(w)
-                prepare_problem(p, w)
-                respond(p, w)
+                part_islands(p, w)
                 for s in range(p.rows.count):
                     p.rows.speed.store(w, s, row_speed(p, w, s, x))
                 for side in ti.static(p.triples):
                     for c in range(p.contacts.count):
                         side.speed.store(w, c, triple_speed(p, side, w, c, x))
-                multiply(p, w, x, product)
-                factorize_large(p, w)
-                solve_large(p, w, x)
+                begin_islands(p, w)
+                for _island in range(p.large.islands.notes.load(w, p.large.islands.count)):
+                    next_island(p, w)
+                    prepare_problem(p, w)
+                    respond(p, w)
+                    multiply(p, w, x, product)
+                    factorize_large(p, w)
+                    solve_large(p, w, x)
+                    leave_island(p, w)
 
         self.fill()
         arena.launch(run)

@@ -856,6 +856,44 @@ run: {duration: 1}
     np.testing.assert_allclose(here.get("body.cart.velocity")[:, 0], 5.0 * 0.1 / 2, rtol=1e-9)
 
 
+BESIDE = {"few": 6, "many": 50}  # strangers; with many a tree finds the pairs, in an order of its own
+
+
+def beside(n_strangers: int, solver: str) -> dict:
+    """A stack that a ball hits, with n bodies that fall beside it, some on each other."""
+    cube = {"s": {"type": "box", "size": [0.2, 0.2, 0.2], "density": 1000}}
+    bodies = {f"a{k}": {"pose": {"xyz": [0.02 * k, 0, 0.12 + 0.21 * k]}, "shapes": cube} for k in range(3)}
+    ball = {"s": {"type": "sphere", "radius": 0.1, "density": 2000}}
+    bodies["ball"] = {"pose": {"xyz": [-0.7, 0.03, 0.6]}, "velocity": {"linear": [4, 0, 0]}, "shapes": ball}
+    for k in range(n_strangers):
+        bodies[f"s{k}"] = {"pose": {"xyz": [5 + 0.5 * (k % 5), 0.5 * (k // 15), 0.12 + 0.22 * (k // 5 % 3)]}, "shapes": cube}
+    return {
+        "simcli": 1,
+        "world": {"shapes": {"ground": {"type": "plane"}}},
+        "bodies": bodies,
+        "solver": {"type": solver, "integrator": "semi_implicit", "dt": "4 ms", "contact": {"linear": "sparse"}},
+        "run": {"duration": 0.4},
+        "output": {"every": 0.02},
+    }
+
+
+@pytest.mark.parametrize("solver", ["generalized", pytest.param("maximal", marks=pytest.mark.full)])
+def test_an_island_of_a_large_world_has_the_same_bytes_beside_any_strangers(tmp_path, solver):
+    """Contacts, impacts and all iterations of the stack are those that it has alone."""
+    seen = {}
+    for name, count in {"none": 0, **BESIDE}.items():
+        write(tmp_path, name, beside(count, solver))
+        assert run_here("run", tmp_path / f"{name}.yaml", "-o", tmp_path / f"{name}.h5", "-q", *CPU) == Exit.OK
+        with h5py.File(tmp_path / f"{name}.h5") as file:
+            mine = [k for k, body in enumerate(file["frames/body_name"][:]) if not body.startswith(b"s")]
+            seen[name] = file["frames/body_q"][:, 0, mine], file["frames/body_qd"][:, 0, mine]
+            assert file["diag/iterations"][:].max() > 0
+    assert np.abs(seen["none"][1][-1] - seen["none"][1][0]).max() > 1.0  # it is hit
+    for name in BESIDE:
+        for alone, together in zip(seen["none"], seen[name], strict=True):
+            assert np.array_equal(alone, together), name
+
+
 @pytest.mark.parametrize("option", ["linear=sparse", "sleep_after=0.1"])
 def test_what_needs_bodies_apart_is_refused_where_one_has_no_inertia(capfd, tmp_path, option):
     """Such a body moves on its joint, in the maximal solver, too."""

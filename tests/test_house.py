@@ -129,7 +129,7 @@ LONG_STAGES = {
     "kernels/collision/gjk.py",
     "kernels/collision/rounds.py",
 }
-MOST_FILES = 15  # Python files of a folder, its door among them
+MOST_FILES = 16  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 53, 4  # statements; loops and conditions within each other
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = {

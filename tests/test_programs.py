@@ -8,7 +8,7 @@ import pytest
 from support.device import live_device
 
 from simcli.kernels.complementarity.problem import Problem
-from simcli.kernels.complementarity.solve import READY
+from simcli.kernels.complementarity.start import READY
 from simcli.kernels.device import stage_lists
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.pack_arrays import PackArray

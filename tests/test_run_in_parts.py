@@ -23,7 +23,7 @@ from simcli.pipeline import sub_batches as parts_of_batch
 from simcli.pipeline.sub_batches import sub_batches_folder
 from simcli.solvers.output.contact_report import worst_event
 from simcli.solvers.run.frame_buffers import FrameBuffers
-from simcli.view.page import live_process
+from simcli.view.page import live
 
 PARTS = (3, 3, 1)
 VARY = "batch={worlds: 7, seed: 3, vary: {joints.pin.qd: {linspace: [0, 5]}, bodies.lower.mass: {uniform: [0.5, 2]}}}"
@@ -107,7 +107,7 @@ def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole,
 
 def test_a_page_does_not_show_the_run_that_is_replaced(scene, whole, small_memory, monkeypatch, capsys):
     """With --view and --force: until the parts are joined the file at the name is the old one."""
-    monkeypatch.setattr(live_process, "LiveProcess", lambda output: pytest.fail(f"{output} is shown"))
+    monkeypatch.setattr(live, "LiveProcess", lambda output: pytest.fail(f"{output} is shown"))
     output = scene.with_name("again.h5")
     output.write_bytes(whole.output.read_bytes())
     before = digest(output)

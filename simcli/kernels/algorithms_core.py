@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from simcli.kernels.articulation.crba import crba
 from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
 from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.articulation.projected_accelerations import report_accelerations
 from simcli.kernels.articulation.projection import Anchors, project_joints
 from simcli.kernels.articulation.report import FrameRows, put, report_bodies, report_wrenches, write_pack
-from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
+from simcli.kernels.articulation.rnea import crba, rnea_backward, rnea_forward, rnea_link_forces
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces

@@ -4,12 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli.kernels.complementarity.graph import part_islands
 from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN, SystemPattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
-from simcli.kernels.complementarity.solve import READY, SEARCH
+from simcli.kernels.complementarity.solve import SEARCH
+from simcli.kernels.complementarity.start import READY
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.programs import Program, begin, run
+from simcli.kernels.device.stage_lists import repeat
 from simcli.kernels.language import ti
+from simcli.solvers.impulses.searches import begin_islands, is_island_left, leave_island, next_island
+
+BY_ISLANDS = (
+    part_islands,
+    begin_islands,
+    repeat(next_island, *READY, *SEARCH, leave_island, wanted=is_island_left),
+)
 
 
 @dataclass
@@ -75,7 +85,8 @@ class Bench:
         device = device.for_worlds(1) if pattern else device
         self.arena, self.device, self.limits = Arena(device, n_worlds), device, limits
         self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits, pattern)
-        self.program = Program(self.arena, (*READY, *SEARCH))
+        self.stages = BY_ISLANDS if pattern else (*READY, *SEARCH)
+        self.program = Program(self.arena, self.stages)
         self.sizes = (self.problem.n, n_rows, n_contacts)
         self.arena.build()
         p, arena, program = self.problem, self.arena, self.program
@@ -99,7 +110,7 @@ class Bench:
         schedule = (*schedule, *((0, 0, 99),) * (self.problem.n_stages - len(schedule)))
         other = Arena(self.device, self.arena.n_worlds)
         Problem(other, *self.sizes, schedule, self.limits)
-        Program(other, (*READY, *SEARCH))
+        Program(other, self.stages)
         self.arena.refill(other)
 
     def solve(self, worlds, rounds=1) -> Found:

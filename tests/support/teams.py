@@ -8,10 +8,10 @@ from simcli.kernels.complementarity.admm import ETA, FIRST_RHO
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import substitute
 from simcli.kernels.complementarity.problem import ADMM, NEWTON, Problem
-from simcli.kernels.complementarity.team import ROOMS, Team, condense_by_team, factorize_by_team, substitute_by_team
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import TEAM
+from support.team_stage import ROOMS, Team, condense_by_team, factorize_by_team, substitute_by_team
 
 STEPS = "begun", "changed", "admm"  # a Newton step of a world that begins, one whose G has changed in part, ADMM
 

@@ -133,6 +133,7 @@ def table(rows: list[dict]) -> str:
 CHAINS = (2, 7, 20)  # hinges
 PILES, LONG = (4, 10), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
 CHAIN_STEP = 0.5  # [m] between hinges
+WALLS = (250, 1000)  # stones of a wall, in courses of which each has 2.5 times as many as there are courses
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
 
 
@@ -174,16 +175,34 @@ def _chain(folder: Path, n: int, angle: float) -> Path:
 
 
 def large(folder: Path) -> Iterator[tuple[Path, float]]:
-    """Worlds of many bodies, else as `chains`: falling piles, chains that hang almost straight, a pile awake and asleep."""
+    """Worlds of many bodies, else as `chains`: falling piles, chains that hang almost straight, walls, stacks at rest."""
     for side, share in zip(PILES, (0.125, 0.0625), strict=True):
         lines = [*boxes(side), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
         yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *lines]), share
     for n, share in zip(LONG, (0.25, 0.025), strict=True):
         yield _chain(folder, n, 0.001), share
+    for n in WALLS:
+        lines = [*_wall(n), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
+        yield _written(folder / f"wall{n}.yaml", [f"name: wall{n}", *lines]), 0.05
     for name, contact in (("rest", ""), ("asleep", ", contact: {sleep_after: 5 ms}")):
         solver = f"solver: {{type: generalized, dt: 0.005{contact}}}"
         lines = [*boxes(PILES[-1], 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
         yield _written(folder / f"{name}{PILES[-1] ** 3}.yaml", [f"name: {name}{PILES[-1] ** 3}", *lines]), 1.0
+
+
+def _wall(n: int) -> list[str]:
+    """Lines of a scene without its solver: n stones in courses, each on two halves of the course below."""
+    long, high = 0.4, 0.2
+    stones = round((2.5 * n) ** 0.5)
+    lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
+    for k in range(n):
+        course, place = divmod(k, stones)
+        x, z = (place + 0.5 * (course % 2)) * long, (course + 0.5) * high
+        lines.append(
+            f"  s{k}: {{pose: {{xyz: [{x:.4f}, 0, {z:.4f}]}}, shapes: {{it: {{type: box, "
+            f"size: [{long}, {high}, {high}], density: 2000}}}}}}"
+        )
+    return lines
 
 
 def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:

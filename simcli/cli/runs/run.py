@@ -33,7 +33,7 @@ from simcli.errors import Exit, OutputError, SimcliError, UsageError
 if TYPE_CHECKING:
     from simcli.records.contents.measures import ErrorEstimate
     from simcli.spec.document.overrides import Override
-    from simcli.view.page.live_process import LiveProcess
+    from simcli.view.page.live import LiveProcess
 
 
 class LiveView:
@@ -62,7 +62,7 @@ class LiveView:
     def see(self, tick, output: Path) -> None:
         """Begin as soon as the file of this run stands at its name, where an older one may be; in parts to the end."""
         if self._wanted and not self._process and tick.steps and not tick.in_sub_batches and output.exists():
-            from simcli.view.page.live_process import LiveProcess
+            from simcli.view.page.live import LiveProcess
 
             try:
                 self._process = LiveProcess(output)

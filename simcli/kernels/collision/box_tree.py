@@ -1,5 +1,8 @@
 """Pairs of shapes whose boxes touch, of one world with many shapes: by a tree of boxes instead of all pairs.
 
+Shapes look for those of a higher index, island after island as they were in the step before: what is solved together
+stands together in memory.
+
 The tree is a heap: node k has children 2k and 2k+1, leaves stand at n_leaves + place, one for each shape. It is built anew,
 by halves along the longest axis, when searches have become longer than they were; in between its boxes alone follow. It
 decides what is looked at, never what is found, nor in which order.
@@ -8,6 +11,8 @@ decides what is looked at, never what is found, nor in which order.
 
 Source: Ericson (2005), 6.2 and 6.6.
 """
+
+import numpy as np
 
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.notes import Notes
@@ -24,24 +29,66 @@ class BoxTree:
 
     Args:
         arena: of one lane.
-        n: shapes.
+        n: shapes.  n_links: of the world.
 
     Attributes:
         shape, found: (n) shapes by place; those that a search has met.  highest: (nodes) index of a shape below each.
         looked, expected: nodes that searches have looked at, in this step, and after the tree was built.
         key: (n) [m], what places are sorted by.  box: (nodes).
+        turn: (n) places in the rule of those that look, one after another.  begun: (islands) where those of each begin.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int):
+    def __init__(self, arena: Arena, n: int, n_links: int):
         self.arena, self.n = arena, n
         self.n_leaves = 1 << (n - 1).bit_length()
         self.notes, self.keys, self.boxes = Notes(arena, ti.i32), Notes(arena), Notes(arena, width=_BOX)
         self.shape, self.found = self.notes.reserve(n), self.notes.reserve(n)
         self.highest = self.notes.reserve(2 * self.n_leaves)
         self.looked, self.expected = self.notes.reserve(1), self.notes.reserve(1)
+        self.turn, self.begun = arena.array(n), self.notes.reserve(n_links + 4)
         self.key, self.box = self.keys.reserve(n), self.boxes.reserve(2 * self.n_leaves)
+
+    def clear(self):
+        """Shapes look in the order of their indices."""
+        self.turn.write(np.arange(float(self.n))[None, :, None])
+
+
+@ti.func
+def order_shapes(c: ti.template(), w: ti.i32, islands: ti.template(), body: ti.template()):
+    """The turns of the next step: shapes of the world, then island by island.
+
+    Args:
+        islands: of the bodies.
+        body: of each link.
+
+    Writes: c.box_tree.{turn, notes}
+    """
+    h = c.box_tree
+    for i in range(islands.notes.load(w, islands.count) + 3):
+        h.notes.store(w, h.begun + i, 0)
+    for k in range(h.n):
+        at = h.begun + _island_of(c, w, islands, body, k) + 2
+        h.notes.store(w, at, h.notes.load(w, at) + 1)
+    for i in range(islands.notes.load(w, islands.count) + 1):
+        at = h.begun + i + 2
+        h.notes.store(w, at, h.notes.load(w, at) + h.notes.load(w, at - 1))
+    for k in range(h.n):
+        at = h.begun + _island_of(c, w, islands, body, k) + 1
+        turn = h.notes.load(w, at)
+        h.turn.store(w, turn, h.arena.zero() + ti.cast(k, h.arena.device.real))
+        h.notes.store(w, at, turn + 1)
+
+
+@ti.func
+def _island_of(c: ti.template(), w: ti.i32, islands: ti.template(), body: ti.template(), k: ti.i32):
+    """One more than the number of the island of the shape at a place of the rule, of those of the world 0."""
+    link = c.link.at(c.rule.order.at(k))
+    island = 0
+    if link >= 0:
+        island = islands.notes.load(w, islands.number + body.at(link)) + 1
+    return island
 
 
 @ti.func

@@ -311,7 +311,7 @@ class Collider(NarrowPhase):
         super().__init__(host, pairs.touching, routines, tables, arena)
         self.rule = TouchRule(pairs, arena)
         self.has_many = self.lanes == 1 and self.rule.n_touching >= MANY_SHAPES and not arena.device.is_gpu
-        self.box_tree = BoxTree(arena, self.rule.n_touching) if self.has_many else None
+        self.box_tree = BoxTree(arena, self.rule.n_touching, tables.n_links) if self.has_many else None
         combinations = self.combinations = arena.records(np.size(routines))
         self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution", "compliance"):

@@ -27,7 +27,7 @@ from simcli.kernels.collision.rounds import ball_pair, plane_pair, round_pair
 from simcli.kernels.collision.table_rows import complete_rows
 from simcli.kernels.collision.terrain import drop_held_beyond, extent_along, is_outward, lowest_above, set_cell
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.lanes import one, vector, way_between
+from simcli.kernels.device.lanes import one, vector, way_between, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of, select
 from simcli.kernels.language.expressions import any_lane, get_lane
@@ -186,6 +186,8 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 def detect(c: ti.template(), w: ti.i32):
     """Find the contacts of every world of a block, by the lower and then the higher index of their shapes.
 
+    In a world with many shapes those of one lower index follow each other, see box_tree.py.
+
     Reads:  c.{rotation, base, position, margin, spare}
     Writes: c.{contacts, extent, low, high, notes}
     """
@@ -224,13 +226,13 @@ def _detect_by_pairs(c: ti.template(), w: ti.i32):
 
 @ti.func
 def _detect_by_tree(c: ti.template(), w: ti.i32):
-    """The same pairs in the same order, of one world.
+    """The same pairs, of one world.
 
     Writes: c.{contacts, notes, box_tree}
     """
     renew_tree(c, w)
     for k in range(c.rule.n_touching):
-        i = c.rule.order.at(k)
+        i = c.rule.order.at(whole_of(c.box_tree.turn, w, 0, k))
         for m in range(find_touching(c, w, i)):
             _collide_where_near(c, w, i, c.box_tree.notes.load(w, c.box_tree.found + m), 1)
 

@@ -15,7 +15,8 @@ J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 """
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone, on_discs
-from simcli.kernels.complementarity.dense import is_anywhere, substitute, whole
+from simcli.kernels.complementarity.dense import is_anywhere, substitute
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.large_problem import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
@@ -73,12 +74,14 @@ def begin_admm(p: ti.template(), w: ti.i32):
     Writes: {step, rate} of all, p.momentum
     """
     multiply_mass(p, w)
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         bounded = (p.lower.load(w, s) > -UNBOUNDED) | (p.upper.load(w, s) < UNBOUNDED)
         p.rows.step.store(w, s, p.rows.impulse.load(w, s))
         p.rows.rate.store(w, s, select(bounded, p.rows.speed.load(w, s), p.arena.zero()))
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             side.step.store(w, c, side.impulse.load(w, c))
             speed = side.speed.load(w, c)
             side.rate.store(w, c, shifted_triple(p, side, w, c, speed, speed))
@@ -124,13 +127,15 @@ def admm_iteration(p: ti.template(), w: ti.i32):
         solve_velocity(p, w)
         primal = p.arena.zero()
         dual = p.arena.zero()
-        for s in range(whole(p.live, w, 0)):
+        for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+            s = member(p, w, ITS_ROWS, n)
             if is_anywhere(p.rows, w, s):
                 off, moved = project_row(p, w, s)
                 primal = primal + off
                 dual = dual + moved
         for side in ti.static(p.triples):
-            for c in range(whole(p.live, w, 1)):
+            for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+                c = member(p, w, ITS_CONTACTS, n)
                 off, moved = project_triple(p, side, w, c)
                 primal = primal + off
                 dual = dual + moved
@@ -150,15 +155,18 @@ def solve_velocity(p: ti.template(), w: ti.i32):
     Reads:  {impulse, step, rate} of all
     Writes: p.force: u, part of all: f
     """
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.force.store(w, a, p.momentum.load(w, a))
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
             kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
             p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / admm_row(p, w, s))
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             x, y, z = side.step.load(w, c), side.impulse.load(w, c), side.rate.load(w, c)
             kept = times(x, scale_of(p, side, w, c) * ETA) + times(y, weight_of_triple(p, side, w, c))
             right = kept + z - shifted_triple(p, side, w, c, side.shift.load(w, c), z)

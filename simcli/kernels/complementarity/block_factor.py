@@ -1,18 +1,19 @@
 """L U of a matrix of blocks of bodies, without pivoting, on the pattern of a graph: row after row, in a row of all bodies.
 
+Everything is about the island at hand.
+
     W = A_i;   for k in L_i:  L_ik = W_k U_k^-1,  W -= L_ik U_k;    P_i = W_i = L_i U_i,  U_i = L_i^-1 W
 
 U_k below stands for the scaled rows. The rows of a block are vectors, which the compiler gives the processor as such: three
 times as fast as their numbers one by one.
 """
 
-from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.complementarity.graph import Graph, of_island, place_at_hand
+from simcli.kernels.complementarity.islands import DOFS, ITS_BODIES
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, put_lane, vector
-
-DOFS = 6  # velocities of a body, rows of a block
 
 
 class BlockFactor:
@@ -78,6 +79,20 @@ def inner(row, x: list):
     for k in range(1, DOFS):
         total = total + get_lane(row, k) * x[k]
     return local(total)
+
+
+def inverted(rows: list) -> list:
+    """The inverse of a block, symmetric and positive, by elimination without pivoting."""
+    for k in range(DOFS):
+        inverse = local(1.0 / get_lane(rows[k], k))
+        put_lane(rows[k], k, 1.0)
+        rows[k] = local(rows[k] * inverse)
+        for i in range(DOFS):
+            if i != k:
+                factor = local(get_lane(rows[i], k))
+                put_lane(rows[i], k, 0.0)
+                rows[i] = local(rows[i] - rows[k] * factor)
+    return rows
 
 
 def _split(rows: list) -> tuple[list, list]:
@@ -157,11 +172,9 @@ def clear_blocks(f: ti.template(), w: ti.i32):
     Writes: f.notes
     """
     zero = vector([f.arena.zero()] * DOFS)
-    for k in range(DOFS * f.graph.notes.load(w, f.graph.fill)):
+    for k in range(DOFS * of_island(f.graph, w, f.graph.entry), DOFS * of_island(f.graph, w, f.graph.fill)):
         f.notes.store(w, f.upper + k, zero)
         f.notes.store(w, f.lower + k, zero)
-    for k in range(DOFS * f.n):
-        f.notes.store(w, f.diagonal + k, zero)
 
 
 @ti.func
@@ -181,15 +194,15 @@ def factorize_blocks(f: ti.template(), w: ti.i32):
     Writes: f.notes
     """
     g = f.graph
-    for i in range(f.n):
+    for i in range(place_at_hand(g, w, ITS_BODIES, 0), place_at_hand(g, w, ITS_BODIES, 1)):
         body = g.notes.load(w, g.order + i)
-        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_stop + i)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
             move_block(f, w, f.lower + DOFS * g.notes.load(w, g.row_entry + t), f.row + DOFS * other)
         move_block(f, w, f.diagonal + DOFS * body, f.row + DOFS * body)
-        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.stop + i)):
             move_block(f, w, f.upper + DOFS * e, f.row + DOFS * g.notes.load(w, g.column + e))
-        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_stop + i)):
             k = g.notes.load(w, g.row_pivot + t)
             reduce_row(f, w, k, g.notes.load(w, g.order + k), g.notes.load(w, g.row_entry + t))
         finish_row(f, w, i, body)
@@ -204,7 +217,7 @@ def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i
     g = f.graph
     left = _right_solved(rows_of(f.notes, w, f.row + DOFS * body), rows_of(f.notes, w, f.diagonal + DOFS * body))
     put_rows(f.notes, w, f.lower + DOFS * entry, left)
-    for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
+    for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.stop + k)):
         at = f.row + DOFS * g.notes.load(w, g.column + e)
         take_away(f, w, at, left, f.upper + DOFS * e)
 
@@ -226,7 +239,7 @@ def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
     pivot, unit = _split(rows_of(f.notes, w, f.row + DOFS * body))
     put_rows(f.notes, w, f.diagonal + DOFS * body, pivot)
     put_rows(f.notes, w, f.unit + DOFS * body, unit)
-    for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+    for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.stop + i)):
         block = rows_of(f.notes, w, f.row + DOFS * g.notes.load(w, g.column + e))
         put_rows(f.notes, w, f.upper + DOFS * e, _below(block, unit))
 
@@ -239,16 +252,17 @@ def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
     Writes: x
     """
     g = f.graph
-    for i in range(f.n):
+    for i in range(place_at_hand(g, w, ITS_BODIES, 0), place_at_hand(g, w, ITS_BODIES, 1)):
         body = g.notes.load(w, g.order + i)
-        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_stop + i)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
             take_product(f, w, x, body, f.lower + DOFS * g.notes.load(w, g.row_entry + t), other)
         put_six(x, w, body, _forward(six(x, w, body), rows_of(f.notes, w, f.unit + DOFS * body)))
-    for m in range(f.n):
-        i = f.n - 1 - m
+    first, end = place_at_hand(g, w, ITS_BODIES, 0), place_at_hand(g, w, ITS_BODIES, 1)
+    for m in range(first, end):
+        i = first + end - 1 - m
         body = g.notes.load(w, g.order + i)
-        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.stop + i)):
             take_product(f, w, x, body, f.upper + DOFS * e, g.notes.load(w, g.column + e))
         put_six(x, w, body, _backward(six(x, w, body), rows_of(f.notes, w, f.diagonal + DOFS * body)))
 

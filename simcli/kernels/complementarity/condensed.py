@@ -14,6 +14,7 @@ from simcli.kernels.complementarity.dense import (
     threes_of_mass,
     whole,
 )
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, begin_of, end_of, member
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.complementarity.problem import ADMM
@@ -126,13 +127,15 @@ def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
     Reads:  rows, contacts, spins, p.mass
     Writes: p.large
     """
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         gain = p.rows.gain.load(w, s)
         if kind == ADMM:
             gain = 1.0 / admm_row(p, w, s)
         p.large.row_gain.store(w, s, gain)
     for side, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             gain = side.gain.load(w, c)
             if kind == ADMM:
                 gain = diagonal(reciprocals(admm_triple(p, side, w, c)))

@@ -1,13 +1,12 @@
-"""Which bodies rows and contacts couple, an order of elimination, and the fill of the factor: found anew where they change.
+"""Of each island an order of elimination, and the fill of the factor: found anew where what is coupled changes.
 
 Neighbours are bits of words, and a body is eliminated by joining its neighbours' bits. The body with the fewest neighbours
-left goes first, the first of equals.
+left goes first, the first of equals. Bodies are numbers of an island there, and of the world wherever they are kept.
 
 Source: minimum degree (Tinney and Walker 1967). Deviation: on whole bodies, whose blocks are full.
 """
 
-import numpy as np
-
+from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_CONTACTS, ITS_EDGES, IslandSets, find_islands
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
@@ -17,40 +16,83 @@ UNKNOWN, COMPLETE, OPEN = 0, 1, 2  # what the pattern is: not found yet; of all 
 
 
 class Graph:
-    """Memory of the graph of a world and of the pattern of its factor.
+    """Memory of the graph of the island at hand, and of the patterns of the factors of all.
 
     Args:
         arena: of one lane.
-        n: bodies.
-        edges: (E, 2) bodies that rows couple for good.
+        islands: of the world.
         n_contacts: capacity.
-        room: entries beside the diagonal, at most.
+        room: entries beside the diagonal for each body, at most.
 
     Attributes:
-        notes: integers.  state: UNKNOWN, COMPLETE or OPEN.  fill: entries.  is_of_now: 0 where contacts may have changed.
-        near: (n words) neighbours.  n_pairs: bodies that touch.  pair: (2 contacts) which, in the order of contacts.
+        notes: integers.  state: (islands) UNKNOWN, COMPLETE or OPEN.  entry, fill: (islands) the first entry that it may
+            have, and the one behind the last that it has.  is_of_now: (islands) 0 where contacts may have changed.
+        near: neighbours.  pair: (2 contacts) bodies that touch, in the order of contacts.  n_pairs, first_pair: (islands)
+            how many, and the place of the first ones, which is that of the first contact.
         degree: (n) how many, -1 for those that are eliminated.  tally: (n) bodies of each degree that are left.
-        order: (n) body of each pivot.  position: (n) pivot of each body.
-        start: (n + 1), column: (room) of row k of U, the bodies beside the diagonal; of L the same columns.
-        row_start: (n + 1), row_entry, row_pivot: (room) entries of row k of L and their pivots, which rise.
+        order: (n) body of each pivot, island after island.  position: (n) pivot of each body.
+        start, stop: (n), column: (room) of row k of U, the bodies beside the diagonal; of L the same columns.
+        row_start, row_stop: (n), row_entry, row_pivot: (room) entries of row k of L and their pivots, which rise.
         place: (E + contacts) entry of each pair of bodies that rows couple, then of each that touch, -1 for none.
         touching: (contacts) which of these pairs touch there, -1 for a body alone.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, edges: np.ndarray, n_contacts: int, room: int):
-        self.arena, self.n, self.room, self.n_edges, self.words = arena, n, room, len(edges), -(-n // _WORD)
-        self.edge = arena.ints(edges)
+    def __init__(self, arena: Arena, islands: IslandSets, n_contacts: int, room: int):
+        n, self.arena, self.islands, self.room_of_body = islands.n, arena, islands, room
+        self.n, self.n_edges = n, islands.n_edges
+        room = self.room = min(room * n, n * (n - 1) // 2)
         notes = self.notes = Notes(arena, ti.i32)
-        self.state, self.fill = notes.reserve(1), notes.reserve(1)
-        self.is_of_now, self.n_pairs = notes.reserve(1), notes.reserve(1)
+        self.state, self.entry, self.fill, self.is_of_now = (notes.reserve(n + 2) for _ in range(4))
+        self.n_pairs, self.first_pair = notes.reserve(n + 2), notes.reserve(n + 2)
         self.pair, self.touching = notes.reserve(2 * n_contacts), notes.reserve(n_contacts)
-        self.near, self.degree, self.tally = notes.reserve(n * self.words), notes.reserve(n), notes.reserve(n)
+        self.near, self.degree, self.tally = notes.reserve(n * -(-n // _WORD)), notes.reserve(n), notes.reserve(n)
         self.order, self.position = notes.reserve(n), notes.reserve(n)
-        self.start, self.row_start = notes.reserve(n + 1), notes.reserve(n + 2)
+        self.start, self.stop, self.row_start, self.row_stop = (notes.reserve(n) for _ in range(4))
         self.column, self.row_entry, self.row_pivot = (notes.reserve(room) for _ in range(3))
         self.place = notes.reserve(self.n_edges + n_contacts)
+
+
+def place_at_hand(g, w, kind, end):
+    """Where the members at hand of a kind begin, or end (inside kernels)."""
+    return g.islands.notes.load(w, g.islands.span + 2 * kind + end)
+
+
+def of_island(g, w, what):
+    """A number of the island at hand (inside kernels)."""
+    return g.notes.load(w, what + g.islands.notes.load(w, g.islands.island))
+
+
+def put_of_island(g, w, what, value):
+    """Replace it (inside kernels)."""
+    g.notes.store(w, what + g.islands.notes.load(w, g.islands.island), value)
+
+
+@ti.func
+def part_islands(p: ti.template(), w: ti.i32):
+    """IslandSets of a large world, and room for their factors.
+
+    Writes: p.large
+    """
+    find_islands(p, w)
+    _make_room(p.large.graph, w)
+
+
+@ti.func
+def _make_room(g: ti.template(), w: ti.i32):
+    """Entries for each island; where islands have changed, patterns are not known.
+
+    Writes: g.{entry, state}
+    """
+    s = g.islands
+    g.notes.store(w, g.entry, 0)
+    for i in range(s.notes.load(w, s.count)):
+        m = s.notes.load(w, s.first[ITS_BODIES] + i + 1) - s.notes.load(w, s.first[ITS_BODIES] + i)
+        room = ti.min(g.room_of_body * m, m * (m - 1) // 2)
+        g.notes.store(w, g.entry + i + 1, g.notes.load(w, g.entry + i) + room)
+        if s.notes.load(w, s.changed) != 0:
+            g.notes.store(w, g.state + i, UNKNOWN)
 
 
 @ti.func
@@ -59,23 +101,33 @@ def connect(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
 
     Writes: g.near
     """
+    first = place_at_hand(g, w, ITS_BODIES, 0)
+    words = words_of(place_at_hand(g, w, ITS_BODIES, 1) - first)
+    one, other = g.islands.notes.load(w, g.islands.rank + a) - first, g.islands.notes.load(w, g.islands.rank + b) - first
     for side in range(2):
-        one = ti.select(side == 0, a, b)
-        other = a + b - one
-        at = g.near + one * g.words + other // _WORD
-        g.notes.store(w, at, g.notes.load(w, at) | (1 << (other % _WORD)))
+        at = g.near + ti.select(side == 0, one, other) * words
+        k = ti.select(side == 0, other, one)
+        g.notes.store(w, at + k // _WORD, g.notes.load(w, at + k // _WORD) | (1 << (k % _WORD)))
+
+
+def words_of(m):
+    """Words for the neighbours of a body of an island of m."""
+    return (m + (_WORD - 1)) // _WORD
 
 
 @ti.func
-def clear_graph(g: ti.template(), w: ti.i32, n_edges: ti.i32):
-    """As many of the bodies that rows couple for good, and no others.
+def clear_graph(g: ti.template(), w: ti.i32, has_edges: ti.i32):
+    """What rows couple for good, or nothing.
 
     Writes: g.near
     """
-    for k in range(g.n * g.words):
+    m = place_at_hand(g, w, ITS_BODIES, 1) - place_at_hand(g, w, ITS_BODIES, 0)
+    for k in range(m * words_of(m)):
         g.notes.store(w, g.near + k, 0)
-    for e in range(n_edges):
-        connect(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1))
+    if has_edges != 0:
+        for k in range(place_at_hand(g, w, ITS_EDGES, 0), place_at_hand(g, w, ITS_EDGES, 1)):
+            e = g.islands.notes.load(w, g.islands.members[ITS_EDGES] + k)
+            connect(g, w, g.islands.edge.at(2 * e), g.islands.edge.at(2 * e + 1))
 
 
 @ti.func
@@ -94,38 +146,43 @@ def note_pair(g: ti.template(), w: ti.i32, k: ti.i32, a: ti.i32, b: ti.i32):
 
 @ti.func
 def order_bodies(g: ti.template(), w: ti.i32):
-    """Eliminate all bodies: their order, and the columns of U. 1 if there was room for all.
+    """Eliminate all bodies of an island: their order, and the columns of U. 1 if there was room for all.
 
     Reads:  g.near
-    Writes: g.{near, degree, tally, order, position, start, column, fill}
+    Writes: g.{near, degree, tally, order, position, start, stop, column, fill}
     """
-    for b in range(g.n):
+    base = place_at_hand(g, w, ITS_BODIES, 0)
+    m = place_at_hand(g, w, ITS_BODIES, 1) - base
+    for b in range(m):
         g.notes.store(w, g.tally + b, 0)
         g.notes.store(w, g.degree + b, -1)
-    for b in range(g.n):
-        count_neighbours(g, w, b)
+    for b in range(m):
+        count_neighbours(g, w, b, words_of(m))
     fits = 1
-    fill = 0
+    fill = of_island(g, w, g.entry)
+    most = of_island(g, w, g.entry + 1)
     first_left = 0
     least = 0
-    for k in range(g.n):
+    for k in range(m):
         if fits != 0:
             v, first_left, least = least_coupled(g, w, first_left, least)
-            g.notes.store(w, g.order + k, v)
-            g.notes.store(w, g.position + v, k)
-            g.notes.store(w, g.start + k, fill)
-            if fill + g.notes.load(w, g.degree + v) > g.room:
+            body = g.islands.notes.load(w, g.islands.members[ITS_BODIES] + base + v)
+            g.notes.store(w, g.order + base + k, body)
+            g.notes.store(w, g.position + body, base + k)
+            g.notes.store(w, g.start + base + k, fill)
+            if fill + g.notes.load(w, g.degree + v) > most:
                 fits = 0
             else:
                 first = fill
-                fill = list_neighbours(g, w, v, fill)
+                fill = list_neighbours(g, w, v, fill, words_of(m))
                 for e in range(first, fill):
                     u = g.notes.load(w, g.column + e)
-                    _join(g, w, u, v)
-                    count_neighbours(g, w, u)
+                    _join(g, w, u, v, words_of(m))
+                    count_neighbours(g, w, u, words_of(m))
+                    g.notes.store(w, g.column + e, g.islands.notes.load(w, g.islands.members[ITS_BODIES] + base + u))
+            g.notes.store(w, g.stop + base + k, fill)
             _move_degree(g, w, v, -1)
-    g.notes.store(w, g.start + g.n, fill)
-    g.notes.store(w, g.fill, fill)
+    put_of_island(g, w, g.fill, fill)
     return fits
 
 
@@ -150,14 +207,14 @@ def least_coupled(g: ti.template(), w: ti.i32, first: ti.i32, least: ti.i32):
 
 
 @ti.func
-def count_neighbours(g: ti.template(), w: ti.i32, b: ti.i32):
+def count_neighbours(g: ti.template(), w: ti.i32, b: ti.i32, words: ti.i32):
     """Neighbours of a body.
 
     Writes: g.{degree, tally}
     """
     total = 0
-    for k in range(g.words):
-        bits = g.notes.load(w, g.near + b * g.words + k)
+    for k in range(words):
+        bits = g.notes.load(w, g.near + b * words + k)
         while bits != 0:
             bits &= bits - 1
             total += 1
@@ -179,14 +236,14 @@ def _move_degree(g: ti.template(), w: ti.i32, b: ti.i32, degree: ti.i32):
 
 
 @ti.func
-def list_neighbours(g: ti.template(), w: ti.i32, v: ti.i32, first: ti.i32):
+def list_neighbours(g: ti.template(), w: ti.i32, v: ti.i32, first: ti.i32, words: ti.i32):
     """Columns of a body from an entry on; the entry behind them.
 
     Writes: g.column
     """
     at = first
-    for k in range(g.words):
-        bits = g.notes.load(w, g.near + v * g.words + k)
+    for k in range(words):
+        bits = g.notes.load(w, g.near + v * words + k)
         if bits != 0:
             for bit in range(_WORD):
                 if (bits >> bit) & 1 != 0:
@@ -196,14 +253,14 @@ def list_neighbours(g: ti.template(), w: ti.i32, v: ti.i32, first: ti.i32):
 
 
 @ti.func
-def _join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32):
+def _join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32, words: ti.i32):
     """Give u the neighbours of v, and take v and u out of them.
 
     Writes: g.near
     """
-    for k in range(g.words):
-        at = g.near + u * g.words + k
-        bits = g.notes.load(w, at) | g.notes.load(w, g.near + v * g.words + k)
+    for k in range(words):
+        at = g.near + u * words + k
+        bits = g.notes.load(w, at) | g.notes.load(w, g.near + v * words + k)
         if k == v // _WORD:
             bits &= ~(1 << (v % _WORD))
         if k == u // _WORD:
@@ -215,21 +272,24 @@ def _join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32):
 def transpose(g: ti.template(), w: ti.i32):
     """Rows of L from the columns of U.
 
-    Reads:  g.{start, column, position}
-    Writes: g.{row_start, row_entry, row_pivot}
+    Reads:  g.{start, stop, column, position}
+    Writes: g.{row_start, row_stop, row_entry, row_pivot}
     """
-    for k in range(g.n + 2):
-        g.notes.store(w, g.row_start + k, 0)
-    fill = g.notes.load(w, g.fill)
-    for e in range(fill):  # how many, two places on
-        at = g.row_start + g.notes.load(w, g.position + g.notes.load(w, g.column + e)) + 2
+    base, end = place_at_hand(g, w, ITS_BODIES, 0), place_at_hand(g, w, ITS_BODIES, 1)
+    for k in range(base, end):
+        g.notes.store(w, g.row_stop + k, 0)
+    for e in range(of_island(g, w, g.entry), of_island(g, w, g.fill)):  # how many
+        at = g.row_stop + g.notes.load(w, g.position + g.notes.load(w, g.column + e))
         g.notes.store(w, at, g.notes.load(w, at) + 1)
-    for k in range(g.n):
-        at = g.row_start + k + 2
-        g.notes.store(w, at, g.notes.load(w, at) + g.notes.load(w, at - 1))
-    for k in range(g.n):
-        for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
-            at = g.row_start + g.notes.load(w, g.position + g.notes.load(w, g.column + e)) + 1
+    row = of_island(g, w, g.entry)
+    for k in range(base, end):
+        count = g.notes.load(w, g.row_stop + k)
+        g.notes.store(w, g.row_start + k, row)
+        g.notes.store(w, g.row_stop + k, row)
+        row += count
+    for k in range(base, end):
+        for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.stop + k)):
+            at = g.row_stop + g.notes.load(w, g.position + g.notes.load(w, g.column + e))
             row = g.notes.load(w, at)
             g.notes.store(w, g.row_entry + row, e)
             g.notes.store(w, g.row_pivot + row, k)
@@ -242,7 +302,7 @@ def find_entry(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     k = ti.min(g.notes.load(w, g.position + a), g.notes.load(w, g.position + b))
     other = a + b - g.notes.load(w, g.order + k)
     found = -1
-    for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
+    for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.stop + k)):
         if g.notes.load(w, g.column + e) == other:
             found = e
     return found
@@ -256,3 +316,27 @@ def entry_of_contact(g: ti.template(), w: ti.i32, c: ti.i32):
     if pair >= 0:
         entry = g.notes.load(w, g.place + g.n_edges + pair)
     return entry
+
+
+@ti.func
+def find_pattern(g: ti.template(), w: ti.i32):
+    """Order and fill of what is coupled; where there is no room for all, of what joints couple, else of bodies apart.
+
+    Writes: g
+    """
+    first = place_at_hand(g, w, ITS_CONTACTS, 0)
+    fits = 0
+    for less in range(3):
+        if fits == 0:
+            clear_graph(g, w, ti.select(less < 2, 1, 0))
+            for k in range(first, ti.select(less == 0, first + of_island(g, w, g.n_pairs), first)):
+                connect(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
+            fits = order_bodies(g, w)
+            put_of_island(g, w, g.state, ti.select(less == 0, COMPLETE, OPEN))
+    transpose(g, w)
+    for n in range(place_at_hand(g, w, ITS_EDGES, 0), place_at_hand(g, w, ITS_EDGES, 1)):
+        e = g.islands.notes.load(w, g.islands.members[ITS_EDGES] + n)
+        g.notes.store(w, g.place + e, find_entry(g, w, g.islands.edge.at(2 * e), g.islands.edge.at(2 * e + 1)))
+    for k in range(first, first + of_island(g, w, g.n_pairs)):
+        entry = find_entry(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
+        g.notes.store(w, g.place + g.n_edges + k, entry)

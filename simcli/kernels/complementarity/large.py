@@ -30,6 +30,7 @@ from simcli.kernels.complementarity.block_factor import (
 )
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import Graph, entry_of_contact
+from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_CONTACTS, ITS_ROWS, IslandSets, begin_of, end_of, member
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
@@ -64,7 +65,7 @@ class Large:
     Args:
         arena: of one lane.
         pattern: of the rows.
-        n_rows, n_contacts: capacities.
+        rows, contacts: sides of the problem.
         has_spins: whether contacts have spins.
 
     Attributes:
@@ -72,19 +73,21 @@ class Large:
         sixes: vectors of the velocities of a body.  seen: (2 ROWS_SEEN contacts) what a contact sees of those of A, then
             of B, along each axis.  turning: likewise of its spins.  inverse: (DOFS bodies) rows of the inverse of a mass.
             motion: (DOFS bodies) each number of the motions that they are velocities of.
-        graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
-        edge_start: (rows + 1) offsets into it.
+        islands, graph, factor: see islands.py, graph.py, block_factor.py.
+        edge: of each pair of entries of rows, -1 for one body.  edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
-        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg,
-        cosine, sine, rest: see large_problem.py.
+        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: of searches.
         row_gain, gains: G of the matrix at hand: of rows, of contacts, and of spins if there are any.
         n_views: what contacts see, and what their spins see if there are any.
+        kappa: (contacts) proximal compliance of the island of each.  off, true_off: (contacts) [m/s], natural map of each,
+            with the proximal term and without; spin_off, row_off: of their spins, of rows.
         krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, pattern: SystemPattern, n_rows: int, n_contacts: int, has_spins: bool):
+    def __init__(self, arena: Arena, pattern: SystemPattern, rows, contacts, has_spins: bool):
+        n_rows, n_contacts = rows.count, contacts.count
         if arena.device.lanes != 1:
             raise ValueError("large worlds go one by one")
         self.n_bodies, self.krylov = pattern.n_bodies, MOST_VECTORS
@@ -98,8 +101,10 @@ class Large:
         self.inverse, self.motion = (self.sixes.reserve(DOFS * pattern.n_bodies) for _ in range(2))
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
-        room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
-        self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
+        sees = pattern.start[1:] > pattern.start[:-1]
+        homes = np.append(pattern.column, -DOFS)[np.where(sees, pattern.start[:-1], -1)] // DOFS
+        self.islands = IslandSets(arena, self.n_bodies, edges, homes, n_contacts)
+        self.graph = Graph(arena, self.islands, n_contacts, ROOM)
         self.factor = BlockFactor(arena, self.graph)
         self.weight, self.along, self.image = arena.records(n).arrays(3)
         self.notes = Notes(arena)
@@ -107,6 +112,8 @@ class Large:
         self.hessenberg = arena.array((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.array(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.single.array()
+        self.kappa, self.off, self.true_off, self.spin_off = contacts.items.arrays(4)
+        self.row_off = rows.items.array()
         self.row_gain, self.gains = arena.array(n_rows), [arena.array(n_contacts, Mat3) for _ in range(self.n_views)]
         self.close = _CLOSE[arena.device.precision]
 
@@ -227,11 +234,13 @@ def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32
 @ti.func
 def pull_large(p: ti.template(), w: ti.i32, what: ti.template(), out: ti.template()):
     """Add J^T times the impulses of all rows, contacts and spins to out (n), by the name of their slot."""
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if p.rows.on.load(w, s) != 0.0:
             pull_of_row(p, w, s, getattr(p.rows, what).load(w, s), out)
     for triple in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             if triple.on.load(w, c) != 0.0:
                 pull_of_triple(p, triple, w, c, getattr(triple, what).load(w, c), out)
 
@@ -242,7 +251,8 @@ def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.templ
 
     Writes: out
     """
-    for b in range(p.large.n_bodies):
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+        b = member(p, w, ITS_BODIES, n)
         found = combined_rows(mass_rows(p, w, b), six(x, w, b))
         put_six(out, w, b, [get_lane(found, k) for k in range(DOFS)])
 
@@ -254,7 +264,8 @@ def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
     Writes: x
     """
     g = p.large
-    for b in range(g.n_bodies):
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+        b = member(p, w, ITS_BODIES, n)
         found = combined_rows(rows_of(g.sixes, w, g.inverse + DOFS * b), six(x, w, b))
         put_six(x, w, b, [get_lane(found, k) for k in range(DOFS)])
 

@@ -10,22 +10,28 @@ same way, though their matrix is symmetric: there is one search to compile.
 from simcli.kernels.complementarity.block_factor import (
     clear_blocks,
     factorize_blocks,
+    inverted,
     put_rows,
     put_six,
     rows_of,
     substitute_blocks,
 )
-from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
-    OPEN,
     UNKNOWN,
-    clear_graph,
-    connect,
-    find_entry,
+    find_pattern,
     note_pair,
-    order_bodies,
-    transpose,
+    of_island,
+    put_of_island,
+)
+from simcli.kernels.complementarity.islands import (
+    ITS_BODIES,
+    ITS_CONTACTS,
+    ITS_ROWS,
+    ITS_VELOCITIES,
+    begin_of,
+    end_of,
+    member,
 )
 from simcli.kernels.complementarity.large import (
     DOFS,
@@ -43,9 +49,8 @@ from simcli.kernels.complementarity.large import (
     speed_of_triple,
     squares_by,
 )
-from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import get_lane, put_lane
+from simcli.kernels.language.expressions import get_lane
 from simcli.kernels.language.values import Vec3
 
 
@@ -56,15 +61,17 @@ def prepare_large(p: ti.template(), w: ti.i32):
     Reads:  p.{mass, push}
     Writes: p.{free, push}, p.large.{inverse, weight}, metric of all
     """
-    p.large.graph.notes.store(w, p.large.graph.is_of_now, 0)
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         p.rows.metric.store(w, s, metric_of_row(p, w, s))
     for triple in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             diagonal_of_triple(p, triple, place_of_seen(p, triple), w, c)
 
 
@@ -76,24 +83,11 @@ def invert_masses(p: ti.template(), w: ti.i32):
     Writes: p.large.{sixes, weight}
     """
     g = p.large
-    for b in range(g.n_bodies):
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+        b = member(p, w, ITS_BODIES, n)
         rows = inverted(mass_rows(p, w, b))
         put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
         put_six(g.weight, w, b, [get_lane(row, k) for k, row in enumerate(rows)])
-
-
-def inverted(rows: list) -> list:
-    """The inverse of a block, symmetric and positive, by elimination without pivoting."""
-    for k in range(DOFS):
-        inverse = local(1.0 / get_lane(rows[k], k))
-        put_lane(rows[k], k, 1.0)
-        rows[k] = local(rows[k] * inverse)
-        for i in range(DOFS):
-            if i != k:
-                factor = local(get_lane(rows[i], k))
-                put_lane(rows[i], k, 0.0)
-                rows[i] = local(rows[i] - rows[k] * factor)
-    return rows
 
 
 @ti.func
@@ -145,13 +139,15 @@ def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
     Writes: out
     """
     multiply_blocks(p, w, x, out)
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if p.rows.on.load(w, s) != 0.0:
             gain = p.large.row_gain.load(w, s)
             if gain != 0.0:
                 pull_of_row(p, w, s, gain * speed_of_row(p, w, s, x), out)
     for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             if triple.on.load(w, c) != 0.0:
                 pull_of_triple(p, triple, w, c, gains.load(w, c) * speed_of_triple(p, triple, w, c, x), out)
 
@@ -164,18 +160,21 @@ def factorize_large(p: ti.template(), w: ti.i32):
     Writes: p.large.{graph, factor}
     """
     g = p.large
-    if g.graph.notes.load(w, g.graph.is_of_now) == 0:
+    if of_island(g.graph, w, g.graph.is_of_now) == 0:
         if touches_as_before(p, w) == 0:
-            find_pattern(p, w)
-        g.graph.notes.store(w, g.graph.is_of_now, 1)
+            find_pattern(g.graph, w)
+        put_of_island(g.graph, w, g.graph.is_of_now, 1)
     clear_blocks(g.factor, w)
-    for b in range(g.n_bodies):
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+        b = member(p, w, ITS_BODIES, n)
         put_rows(g.factor.notes, w, g.factor.diagonal + DOFS * b, mass_rows(p, w, b))
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)
     for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             if triple.on.load(w, c) != 0.0:
                 add_triple(p, place_of_seen(p, triple), gains, w, c)
     factorize_blocks(g.factor, w)
@@ -190,47 +189,27 @@ def touches_as_before(p: ti.template(), w: ti.i32):
     Writes: p.large.graph.{n_pairs, pair, touching}
     """
     g = p.large.graph
-    same = ti.cast(g.notes.load(w, g.state) != UNKNOWN, ti.i32)
+    same = ti.cast(of_island(g, w, g.state) != UNKNOWN, ti.i32)
+    first = begin_of(p, w, ITS_CONTACTS)
     count, one, other = 0, -1, -1
-    for c in range(whole(p.live, w, 1)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         touching = -1
         if p.contacts.on.load(w, c) != 0.0:
             a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
             if a >= 0 and b >= 0:
                 if a != one or b != other:
-                    same = same & note_pair(g, w, count, a, b)
+                    same = same & note_pair(g, w, first + count, a, b)
                     count += 1
                     one = a
                     other = b
-                touching = count - 1
+                touching = first + count - 1
         g.notes.store(w, g.touching + c, touching)
-    if count != g.notes.load(w, g.n_pairs):
+    if count != of_island(g, w, g.n_pairs) or first != of_island(g, w, g.first_pair):
         same = 0
-    g.notes.store(w, g.n_pairs, count)
+    put_of_island(g, w, g.n_pairs, count)
+    put_of_island(g, w, g.first_pair, first)
     return same
-
-
-@ti.func
-def find_pattern(p: ti.template(), w: ti.i32):
-    """Order and fill of what is coupled; where there is no room for all, of what joints couple, else of bodies apart.
-
-    Writes: p.large.graph
-    """
-    g = p.large.graph
-    fits = 0
-    for less in range(3):
-        if fits == 0:
-            clear_graph(g, w, ti.select(less < 2, g.n_edges, 0))
-            for k in range(ti.select(less == 0, g.notes.load(w, g.n_pairs), 0)):
-                connect(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
-            fits = order_bodies(g, w)
-            g.notes.store(w, g.state, ti.select(less == 0, COMPLETE, OPEN))
-    transpose(g, w)
-    for e in range(g.n_edges):
-        g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
-    for k in range(g.notes.load(w, g.n_pairs)):
-        entry = find_entry(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))
-        g.notes.store(w, g.place + g.n_edges + k, entry)
 
 
 @ti.func
@@ -246,9 +225,10 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
     g = p.large
     size = _norm(p, w, x)
     last = 0
-    ends = ti.cast(g.graph.notes.load(w, g.graph.state) == COMPLETE or not size > 0.0, ti.i32)
-    for a in range(p.n):
-        put_basis(g, w, a, x.load(w, a) / ti.max(size, p.limits.tiny))
+    ends = ti.cast(of_island(g.graph, w, g.graph.state) == COMPLETE or not size > 0.0, ti.i32)
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
+        put_basis(g, w, n, x.load(w, a) / ti.max(size, p.limits.tiny))
         if ends != 0:
             g.along.store(w, a, x.load(w, a))
     g.rest.store(w, 0, size)
@@ -256,8 +236,9 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
     for _k in range(g.krylov + 1):
         if goes_on != 0:
             if ends == 0:
-                for a in range(p.n):
-                    g.along.store(w, a, basis(g, w, last * p.n + a))
+                for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+                    a = member(p, w, ITS_VELOCITIES, n)
+                    g.along.store(w, a, basis(g, w, last * p.n + n))
             elif last > 0:
                 _combine(p, w, last)
             substitute_blocks(g.factor, w, g.along)
@@ -270,7 +251,8 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
                 g.steps.store(w, 0, g.steps.load(w, 0) + 1.0)
                 if last == g.krylov or not ti.abs(g.rest.load(w, last)) > size * g.close:
                     ends = 1
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         x.store(w, a, g.along.load(w, a))
 
 
@@ -288,7 +270,8 @@ def put_basis(g, w, k, value):
 def _norm(p: ti.template(), w: ti.i32, x: ti.template()):
     """[sqrt(J)], of impulses by the masses that they move."""
     total = p.arena.zero()
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         total = total + p.large.weight.load(w, a) * x.load(w, a) * x.load(w, a)
     return ti.sqrt(total)
 
@@ -300,17 +283,20 @@ def take_in(p: ti.template(), w: ti.i32, j: ti.i32):
     Writes: p.large.{image, basis, hessenberg, cosine, sine, rest}
     """
     g = p.large
-    n, m = p.n, g.krylov
+    m = g.krylov
+    first, end = begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)
     for i in range(j + 1):
         total = p.arena.zero()
-        for a in range(n):
-            total = total + g.weight.load(w, a) * basis(g, w, i * n + a) * g.image.load(w, a)
+        for n in range(first, end):
+            a = member(p, w, ITS_VELOCITIES, n)
+            total = total + g.weight.load(w, a) * basis(g, w, i * p.n + n) * g.image.load(w, a)
         g.hessenberg.store(w, i * m + j, total)
-        for a in range(n):
-            g.image.store(w, a, g.image.load(w, a) - total * basis(g, w, i * n + a))
+        for n in range(first, end):
+            a = member(p, w, ITS_VELOCITIES, n)
+            g.image.store(w, a, g.image.load(w, a) - total * basis(g, w, i * p.n + n))
     beyond = _norm(p, w, g.image)
-    for a in range(n):
-        put_basis(g, w, (j + 1) * n + a, g.image.load(w, a) / ti.max(beyond, p.limits.tiny))
+    for n in range(first, end):
+        put_basis(g, w, (j + 1) * p.n + n, g.image.load(w, member(p, w, ITS_VELOCITIES, n)) / ti.max(beyond, p.limits.tiny))
     for i in range(j):
         c, s = g.cosine.load(w, i), g.sine.load(w, i)
         x, y = g.hessenberg.load(w, i * m + j), g.hessenberg.load(w, (i + 1) * m + j)
@@ -340,8 +326,9 @@ def _combine(p: ti.template(), w: ti.i32, last: ti.i32):
         for j in range(i + 1, last):
             total = total - g.hessenberg.load(w, i * g.krylov + j) * g.rest.load(w, j)
         g.rest.store(w, i, total / g.hessenberg.load(w, i * g.krylov + i))
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         total = p.arena.zero()
         for i in range(last):
-            total = total + g.rest.load(w, i) * basis(g, w, i * p.n + a)
+            total = total + g.rest.load(w, i) * basis(g, w, i * p.n + n)
         g.along.store(w, a, total)

@@ -1,7 +1,8 @@
-"""The velocity that impulses give, and how far both are from a solution: the natural map, in m/s."""
+"""The velocity that impulses give, how far both are from a solution (the natural map, in m/s), and the best ones found."""
 
 from simcli.kernels.complementarity.cones import discs, natural_contact, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_row, speed_of_triple
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
@@ -97,11 +98,13 @@ def respond(p: ti.template(), w: ti.i32):
     Reads:  rows, contacts, p.free
     Writes: p.trial
     """
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.trial.store(w, a, p.arena.zero())
     pull(p, w, "impulse", p.trial)
     solve_masses(p, w, p.trial)
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
 
 
@@ -114,12 +117,24 @@ def measure_residual(p: ti.template(), w: ti.i32):
     Reads:  rows, contacts, spins, p.trial
     Writes: {speed, best} of all, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
     """
+    proximal, residual = map_of_all(p, w)
+    keep_best(p, w, proximal, residual)
+
+
+@ti.func
+def map_of_all(p: ti.template(), w: ti.i32):
+    """[m/s], natural map of the present impulses after `respond`, with the proximal term and without.
+
+    Reads:  rows, contacts, spins, p.trial
+    Writes: speed of all
+    """
     zero = p.arena.zero()
     # Maxima forget what is no number; 0 times it does not.
     worst = zero
     worst_true = zero
     poison = zero
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             x = p.rows.impulse.load(w, s)
             speed = row_speed(p, w, s, p.trial) + p.rows.shift.load(w, s) + p.rows.soft.load(w, s) * x
@@ -130,18 +145,61 @@ def measure_residual(p: ti.template(), w: ti.i32):
             worst = ti.max(worst, off)
             worst_true = ti.max(worst_true, off)
             poison = poison + off * 0.0
-    for c in range(whole(p.live, w, 1)):
+            _note(p, w, "row_off", s, off)
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         off, off_true = residual_of_contact(p, w, c)
         worst = ti.max(worst, off)
         worst_true = ti.max(worst_true, off_true)
         poison = poison + (off + off_true) * 0.0
+        _note(p, w, "off", c, off)
+        _note(p, w, "true_off", c, off_true)
     for _spins in ti.static(p.triples[1:]):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             off = residual_of_spins(p, w, c)
             worst = ti.max(worst, off)
             worst_true = ti.max(worst_true, off)
             poison = poison + off * 0.0
-    keep_best(p, w, worst + poison, worst_true + poison)
+            _note(p, w, "spin_off", c, off)
+    return worst + poison, worst_true + poison
+
+
+def _note(p, w, name, k, off):
+    """Keep a natural map of a large world, whose islands ask for it (inside kernels)."""
+    if p.is_large:
+        getattr(p.large, name).store(w, k, off)
+
+
+@ti.func
+def map_of_island(p: ti.template(), w: ti.i32):
+    """As `map_of_all`, of the island at hand after that of all.
+
+    Reads: p.large.{row_off, off, true_off, spin_off}
+    """
+    g = p.large
+    worst, worst_true, poison = p.arena.zero(), p.arena.zero(), p.arena.zero()
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
+        if is_anywhere(p.rows, w, s):
+            worst = ti.max(worst, g.row_off.load(w, s))
+            poison = poison + g.row_off.load(w, s) * 0.0
+    worst_true = worst
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
+        worst = ti.max(worst, g.off.load(w, c))
+        worst_true = ti.max(worst_true, g.true_off.load(w, c))
+        poison = poison + (g.off.load(w, c) + g.true_off.load(w, c)) * 0.0
+        for _spins in ti.static(p.triples[1:]):
+            worst = ti.max(worst, g.spin_off.load(w, c))
+            worst_true = ti.max(worst_true, g.spin_off.load(w, c))
+            poison = poison + g.spin_off.load(w, c) * 0.0
+    return worst + poison, worst_true + poison
+
+
+def kappa_of(p, w, c):
+    """Proximal compliance of a contact, relative to d (inside kernels)."""
+    return p.large.kappa.load(w, c) if p.is_large else p.progress.kappa.load(w, 0)
 
 
 @ti.func
@@ -157,7 +215,7 @@ def residual_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     on = p.contacts.on.load(w, c) != 0.0
     mu, zero = p.friction.load(w, c), p.arena.zero()
     off = select(on, largest(natural_contact(x, speed, d, mu)), zero)
-    pulled = (x - p.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
+    pulled = (x - p.centre.load(w, c)) * (d * kappa_of(p, w, c))
     return off, select(on, largest(natural_contact(x, speed - pulled, d, mu)), zero)
 
 
@@ -201,11 +259,70 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
     g.proximal.store(w, 0, select(better, proximal, before))
     g.residual.store(w, 0, select(better, residual, g.residual.load(w, 0)))
     g.idle.store(w, 0, select(proximal < PROGRESS * before, p.arena.zero(), g.idle.load(w, 0) + 1.0))
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         p.rows.best.store(w, s, select(better, p.rows.impulse.load(w, s), p.rows.best.load(w, s)))
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             side.best.store(w, c, select_parts(better, side.impulse.load(w, c), side.best.load(w, c)))
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
     g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.goal.load(w, 0), p.arena.zero(), g.busy.load(w, 0)))
+
+
+@ti.func
+def restore(p: ti.template(), w: ti.i32):
+    """Go back to the best iterate, where there is one.
+
+    Writes: impulse of all
+    """
+    found = p.progress.proximal.load(w, 0) < STARTING
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
+        x = p.rows.impulse.load(w, s)
+        p.rows.impulse.store(w, s, select(found, p.rows.best.load(w, s), x))
+    for side in ti.static(p.triples):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
+            side.impulse.store(w, c, select_parts(found, side.best.load(w, c), side.impulse.load(w, c)))
+
+
+@ti.func
+def keep(p: ti.template(), w: ti.i32):
+    """Keep what an attempt has found if its natural map without the proximal term is the least.
+
+    Reads:  best of all, p.best_velocity, p.progress
+    Writes: kept of all, p.{velocity, residual, proximal}
+    """
+    g = p.progress
+    p.proximal.store(w, 0, g.proximal.load(w, 0))
+    better = g.residual.load(w, 0) < p.residual.load(w, 0)
+    p.residual.store(w, 0, select(better, g.residual.load(w, 0), p.residual.load(w, 0)))
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
+        p.velocity.store(w, a, select(better, p.best_velocity.load(w, a), p.velocity.load(w, a)))
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
+        p.rows.kept.store(w, s, select(better, p.rows.best.load(w, s), p.rows.kept.load(w, s)))
+    for side in ti.static(p.triples):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
+            side.kept.store(w, c, select_parts(better, side.best.load(w, c), side.kept.load(w, c)))
+
+
+@ti.func
+def finish(p: ti.template(), w: ti.i32):
+    """Hand the impulses over.
+
+    Writes: impulse of all, p.known
+    """
+    p.known.store(w, 0, p.arena.zero() + 1.0)
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
+        p.rows.impulse.store(w, s, p.rows.kept.load(w, s))
+    for side in ti.static(p.triples):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
+            side.impulse.store(w, c, side.kept.load(w, c))

@@ -10,7 +10,8 @@ Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 
 from simcli.kernels.complementarity.admm import scale_of
 from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import is_anywhere, scaled_columns, substitute, whole
+from simcli.kernels.complementarity.dense import is_anywhere, scaled_columns, substitute
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large_problem import solve_large
 from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.complementarity.problem import NEWTON
@@ -83,7 +84,8 @@ def linearize(p: ti.template(), w: ti.i32):
     kind = p.now.load(w, "kind")
     anew = p.progress.stale.load(w, 0) != 0.0
     merit = zero
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
             F, F_x, F_w = row_law(p, w, s, kind, p.rows.impulse.load(w, s), p.rows.speed.load(w, s))
@@ -93,7 +95,8 @@ def linearize(p: ti.template(), w: ti.i32):
             p.rows.step.store(w, s, -F * scale)
             merit = merit + F * F
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             d = side.metric.load(w, c).parts[2]
             F, F_x, F_w = triple_law(p, side, w, c, kind, side.impulse.load(w, c), side.speed.load(w, c))
             if any_lane(anew):
@@ -105,7 +108,8 @@ def linearize(p: ti.template(), w: ti.i32):
             side.step.store(w, c, -(side.scale.load(w, c) * F))
             merit = merit + F.dot(F)
     p.progress.merit.store(w, 0, merit)
-    for i in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        i = member(p, w, ITS_VELOCITIES, n)
         p.force.store(w, i, zero)
     pull(p, w, "step", p.force)
 
@@ -125,14 +129,16 @@ def direct(p: ti.template(), w: ti.i32):
     Writes: p.force, {step, rate} of all
     """
     solve_condensed(p, w, p.force)
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             speed = row_speed(p, w, s, p.force)
             step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
             p.rows.step.store(w, s, step)
             p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             speed = triple_speed(p, side, w, c, p.force)
             step = side.step.load(w, c) - side.gain.load(w, c) * speed
             side.step.store(w, c, step)
@@ -163,14 +169,16 @@ def try_length(p: ti.template(), w: ti.i32):
     kind = p.now.load(w, "kind")
     t = g.part.load(w, 0)
     merit = p.arena.zero()
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
             speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
             F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
             merit = merit + F * F
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             x = side.impulse.load(w, c) + side.step.load(w, c) * t
             speed = side.speed.load(w, c) + side.rate.load(w, c) * t
             F, _F_x, _F_w = triple_law(p, side, w, c, kind, x, speed)
@@ -198,11 +206,13 @@ def go(p: ti.template(), w: ti.i32):
     g = p.progress
     length = g.length.load(w, 0)
     moves = length > 0.0
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         x = p.rows.impulse.load(w, s)
         p.rows.impulse.store(w, s, select(moves, x + length * p.rows.step.load(w, s), x))
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             x = side.impulse.load(w, c)
             side.impulse.store(w, c, select_parts(moves, x + side.step.load(w, c) * length, x))
     p.iterations.store(w, 0, p.iterations.load(w, 0) + 1.0)

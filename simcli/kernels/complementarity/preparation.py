@@ -10,6 +10,8 @@ from simcli.kernels.complementarity.dense import (
     three,
     whole,
 )
+from simcli.kernels.complementarity.graph import put_of_island
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen, solve_masses
 from simcli.kernels.device.arena import local
@@ -31,20 +33,37 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Writes: p.{root, free, push, live, known}, p.progress.{stale, fresh}, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
-    p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
-    p.progress.fresh.store(w, 0, p.arena.zero() + 1.0)
-    p.progress.rows.store(w, 0, p.arena.zero())
+    begin_island(p, w)
     if ti.static(p.is_large):
-        _count(p, w, p.rows, 0)
-        _count(p, w, p.contacts, 1)
+        _count(p, w, p.rows, ITS_ROWS)
+        _count(p, w, p.contacts, ITS_CONTACTS)
         clear_spins(p, w)
         prepare_large(p, w)
         for side in ti.static(p.triples):
-            for c in range(whole(p.live, w, 1)):
+            for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+                c = member(p, w, ITS_CONTACTS, n)
                 side.metric.store(w, c, metric_of(p, side, side.metric.load(w, c)))
     else:
         prepare_dense(p, w)
     scale_unmoved(p, w)
+
+
+@ti.func
+def begin_island(p: ti.template(), w: ti.i32):
+    """No factor and no pattern is of the problem at hand, of a world or an island; how many of its rows are on.
+
+    Writes: p.progress.{stale, fresh, rows}, p.large.graph
+    """
+    g = p.progress
+    g.stale.store(w, 0, p.arena.zero() + 1.0)
+    g.fresh.store(w, 0, p.arena.zero() + 1.0)
+    g.rows.store(w, 0, p.arena.zero())
+    if ti.static(p.is_large):
+        put_of_island(p.large.graph, w, p.large.graph.is_of_now, 0)
+        for side, kind in ti.static(p.sides):
+            for n in range(begin_of(p, w, kind), end_of(p, w, kind)):
+                on = side.on.load(w, member(p, w, kind, n))
+                g.rows.store(w, 0, g.rows.load(w, 0) + on * side.bias.width)
 
 
 @ti.func
@@ -57,10 +76,12 @@ def scale_unmoved(p: ti.template(), w: ti.i32):
     Writes: p.rows.metric
     """
     most = p.arena.zero()
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         most = ti.max(most, p.rows.metric.load(w, s))
     least = most * (p.limits.sight * p.limits.sight)
-    for s in range(whole(p.live, w, 0)):
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
         d = p.rows.metric.load(w, s)
         p.rows.metric.store(w, s, select(d > least, d, select(d > 0.0, most, d * 0.0 + 1.0)))
 
@@ -93,7 +114,8 @@ def push_free(p: ti.template(), w: ti.i32):
     Writes: p.{free, push}
     """
     solve_masses(p, w, p.push)
-    for a in range(p.n):
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, n)
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
 
 
@@ -114,18 +136,13 @@ def pad(p: ti.template(), w: ti.i32):
 
 @ti.func
 def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
-    """Number of rows of a large world to look at; those that are off are cleared.
+    """Have all rows of a large world looked at; those that are off are cleared.
 
-    Writes: p.live, p.progress.rows, side.given
+    Writes: p.live, side.given
     """
-    last = 0
-    for r in range(most_of(p, w, which)):
-        on = side.on.load(w, r) != 0.0
-        if on:
-            last = r + 1
-            p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + side.bias.width)
-    p.live.store(w, which, p.arena.zero() + ti.cast(last, p.arena.device.real))
-    for r in range(last):
+    p.live.store(w, which, p.arena.zero() + ti.cast(most_of(p, w, which), p.arena.device.real))
+    for n in range(begin_of(p, w, which), end_of(p, w, which)):
+        r = member(p, w, which, n)
         silence(w, side.given, r, side.on.load(w, r) != 0.0)
         unless_finite(w, side.impulse, r)
 
@@ -162,7 +179,8 @@ def clear_spins(p: ti.template(), w: ti.i32):
     Writes: p.progress.rows, p.spins.{given, impulse}
     """
     for side in ti.static(p.triples[1:]):
-        for c in range(whole(p.live, w, 1)):
+        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, n)
             on = side.on.load(w, c) != 0.0
             rows = p.progress.rows.load(w, 0)
             p.progress.rows.store(w, 0, select(on, rows + side.bias.width, rows))
@@ -325,23 +343,3 @@ def metric_of(p, side, diagonal: Vec3) -> Vec3:
     tangent = (a + b) * 0.5
     last = (n + a + b) * (1.0 / 3.0) if side is p.contacts else tangent
     return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, tangent, last)))
-
-
-@ti.func
-def regularize_problem(p: ti.template(), w: ti.i32):
-    """C and b of a round: with the proximal compliance and what it pulls to.
-
-    Reads:  rows, contacts, spins, p.progress.kappa
-    Writes: {soft, shift} of all
-    """
-    for s in range(whole(p.live, w, 0)):
-        p.rows.soft.store(w, s, p.rows.compliance.load(w, s))
-        p.rows.shift.store(w, s, p.rows.bias.load(w, s))
-    for c in range(whole(p.live, w, 1)):
-        more = p.progress.kappa.load(w, 0) * p.contacts.metric.load(w, c).parts[2]
-        p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
-        p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.centre.load(w, c) * more)
-    for side in ti.static(p.triples[1:]):
-        for c in range(whole(p.live, w, 1)):
-            side.soft.store(w, c, side.compliance.load(w, c))
-            side.shift.store(w, c, side.bias.load(w, c))

@@ -15,8 +15,10 @@ Source: Acary, Bremond and Huber (2018), the problem with associated friction an
 contact may differ in compliance.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS
 from simcli.kernels.complementarity.large import DOFS, Large, SystemPattern
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.programs import Registers
@@ -183,7 +185,9 @@ class Problem:
 
     Attributes, on the way:
         marked: (threes) of the contact that is stated, those that it sees.
-        triples: what has three numbers each: contacts, and spins if there are any.
+        triples: what has three numbers each: contacts, and spins if there are any.  sides: rows and these, and what members
+            of islands they are.
+        is_parted: whether stages go over members of islands.  at_once: the same problem, all of which they go over.
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
         matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `condensed.condense_triple`.
         has_admm_factors: 1 if the factors of a block are of ADMM: `renew` alone knows, which makes those of all its worlds.
@@ -212,6 +216,7 @@ class Problem:
         self.rows, self.contacts = Side(arena, dense, n_rows), Side(arena, dense, n_contacts, Vec3, Mat3)
         self.spins = Side(arena, dense, n_contacts, Vec3, Mat3, self.contacts) if has_spins else None
         self.triples = [self.contacts, self.spins] if has_spins else [self.contacts]
+        self.sides = [(self.rows, ITS_ROWS), *((triple, ITS_CONTACTS) for triple in self.triples)]
         self.lower, self.upper, self.friction = self.rows.items.array(), self.rows.items.array(), self.contacts.items.array()
         self.rows.given += [self.lower, self.upper]
         self.centre = self.contacts.items.array(Vec3)
@@ -234,7 +239,7 @@ class Problem:
         self.live, self.stated = arena.array(2).of_block(), arena.array(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
         self.known, self.has_admm_factors = arena.single.array(), arena.single.array().of_block()
-        self.large = Large(arena, pattern, n_rows, n_contacts, has_spins) if pattern else None
+        self.large = Large(arena, pattern, self.rows, self.contacts, has_spins) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)
@@ -251,7 +256,16 @@ class Problem:
             self.status,
             self.share,
         ) = ones(arena, 10)
-        self.progress = Progress(arena)
+        g = self.progress = Progress(arena)
+        if self.large:
+            worst = [self.residual, self.proximal, self.iterations, self.admm_iterations, self.status]
+            given = [self.kappa, self.goal, self.enough, self.known, self.has_admm_factors, self.first_residual]
+            begun = [g.kappa, g.stale, g.fresh, g.rows, g.open, g.thorough, g.rounds_over, g.proximal, g.residual]
+            self.large.islands.carry([*given, *begun, *worst], worst)
+        self.is_parted, self.at_once = self.is_large, self
+        if self.is_large:
+            self.at_once = copy(self)
+            self.at_once.is_parted = False
 
 
 class Progress:

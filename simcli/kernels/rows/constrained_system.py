@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.articulation.crba import composite_inertias, own_inertia
+from simcli.kernels.articulation.rnea import composite_inertias, own_inertia
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.sparse_factors import Factor, factorize, get_unknown, put_unknown

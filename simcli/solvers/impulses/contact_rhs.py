@@ -10,6 +10,7 @@ the normal impulse of the search before, so that each search has an interval and
 from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, begin_of, end_of, member
 from simcli.kernels.complementarity.large import multiply_blocks, pull_of_row
 from simcli.kernels.complementarity.large_problem import factorize_large, solve_large
 from simcli.kernels.complementarity.measure import contact_speed
@@ -19,7 +20,6 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select_parts
 from simcli.kernels.language.expressions import get_lane
 from simcli.kernels.language.values import Mat3, Vec3
-from simcli.solvers.base import needs
 from simcli.solvers.impulses.law_rows import LINEAR
 
 STILL = 1e-6  # [m/s], slower contacts stick
@@ -34,7 +34,8 @@ def carry_surfaces(k: ti.template(), s: ti.template(), p: ti.template(), w: ti.i
     Writes: k.carried
     """
     table = k.collider.contacts
-    for c in range(whole(p.live, w, 1)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         for lane in range(k.collider.lanes):
             if c < contacts_of(k.collider, w, lane):
                 a = whole_of(table.shape_a, w, lane, c)
@@ -64,7 +65,8 @@ def set_friction(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
     Reads:  k.slid, p.contacts
     Writes: p.friction
     """
-    for c in range(whole(p.live, w, 1)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         if ti.static(k.collider.lanes > 1 and not k.has_static):
             if whole(k.collider.contacts.alike, w, c) != 0:
                 _set_friction_of(k, p, w, None, c, v)
@@ -123,10 +125,12 @@ def find_approach(c: ti.template(), w: ti.i32):
     p = m.problem
     nothing = Mat3(*(p.arena.zero(),) * 9)
     for gains in ti.static(p.large.gains):
-        for n in range(whole(p.live, w, 1)):
+        for k in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            n = member(p, w, ITS_CONTACTS, k)
             gains.store(w, n, nothing)
     multiply_blocks(p, w, p.free, p.trial)
-    for n in range(whole(p.live, w, 0)):
+    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        n = member(p, w, ITS_ROWS, k)
         p.large.row_gain.store(w, n, p.arena.zero())
         if m.kind.at(n) == LINEAR and p.rows.on.load(w, n) != 0.0:
             gain = 1.0 / p.rows.compliance.load(w, n)
@@ -146,7 +150,8 @@ def may_bounce(c, w):
 def approach_of_bounces(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     """[m/s], the fastest approach of a contact that has restitution."""
     fastest = p.arena.zero()
-    for c in range(contacts_of(k.collider, w, 0)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         if one(k.collider.restitution, w, 0, whole_of(k.collider.contacts.combination, w, 0, c)) > 0.0:
             fastest = ti.max(fastest, -contact_speed(p, w, c, v).parts[0])
     return local(fastest)
@@ -171,7 +176,8 @@ def contact_rhs(
     Reads:  p.{contacts.jacobian, free}, or p.trial of `find_approach`, k.collider, s of `bend_of_contact`
     Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
-    for c in range(whole(p.live, w, 1)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
             if whole(k.collider.contacts.alike, w, c) != 0:
                 _rhs_of_contact(k, t, s, p, w, None, c, v, h)
@@ -291,39 +297,14 @@ def contact_rhs_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.templ
     Reads:  k.{bounces, target}, k.collider.contacts.{reach, terms}, p.velocity
     Writes: p.contacts.bias
     """
-    for c in range(whole(p.live, w, 1)):
+    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        c = member(p, w, ITS_CONTACTS, n)
         gap = gap_above_rounding(k, p, w, None, c, k.collider.contacts.reach.load(w, c))
         violation = gap - k.target.load(w, c)
         bias = violation / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         before = p.contacts.bias.load(w, c)
         p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, before.parts[1], before.parts[2]), before))
-
-
-@needs.rolling
-@ti.func
-def state_spins(c: ti.template(), w: ti.i32):
-    """Spins, on where contacts have rolling or torsional friction.
-
-    Writes: p.spins.{on, bias, compliance, impulse}, c.bound.impulses.spins
-    """
-    m = c.bound.impulses
-    s = m.problem.spins
-    k = m.contacts.collider
-    zero = c.tables.arena.zero()
-    nothing = Vec3(zero, zero, zero)
-    for n in range(whole(m.problem.stated, w, 0)):
-        s.on.store(w, n, zero)
-        s.bias.store(w, n, nothing)
-        s.compliance.store(w, n, nothing)
-        s.impulse.store(w, n, nothing)
-    m.spins.store(w, 0, zero)
-    for lane in range(k.lanes):
-        for n in range(contacts_of(k, w, lane)):
-            combination = whole_of(k.contacts.combination, w, lane, n)
-            if one(k.torsional_friction, w, lane, combination) + one(k.rolling_friction, w, lane, combination) > 0.0:
-                put(s.on, w, lane, n, 1.0)
-                put(m.spins, w, lane, 0, 1.0)
 
 
 @ti.func
@@ -337,7 +318,8 @@ def bound_spins(c: ti.template(), w: ti.i32):
     p = m.problem
     k = m.contacts.collider
     for lane in range(k.lanes):
-        for n in range(contacts_of(k, w, lane)):
+        for at in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS, contacts_of(k, w, lane))):
+            n = member(p, w, ITS_CONTACTS, at)
             combination = whole_of(k.contacts.combination, w, lane, n)
             normal = ti.max(one(p.contacts.impulse, w, lane, n).parts[0], 0.0)
             put(p.torsion, w, lane, n, one(k.torsional_friction, w, lane, combination) * normal)

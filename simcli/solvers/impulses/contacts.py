@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
-from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.collision.collider import MOST_FRICTION, Collider
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.complementarity.dense import whole
@@ -29,8 +28,6 @@ from simcli.model.tables.model import Model
 from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
-MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
-SLACK = 1e-3  # [1] of its size: how far a resting shape is watched
 
 
 class Contacts:
@@ -48,6 +45,7 @@ class Contacts:
         collider: shapes, pairs, the table of contacts.
         known: (1), how many there were in the step before.
         low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
+        begun, ended: (S) of a world with many shapes, where among them those of each lower shape began and ended.
         lagging: (1) that part, where it is not the same in all steps; of each island where there are several.
         island: of each shape then, -1 for the world's; else None.
         taken: (C) 1 for those that are known again.
@@ -71,6 +69,7 @@ class Contacts:
         items = self.collider.contacts.items
         self.known, self.lagging, self.feature = arena.single.array(), arena.single.array(), items.array()
         self.low, self.high = items.array(), items.array()
+        self.begun, self.ended = (arena.array(self.collider.n_shapes * self.collider.has_many) for _ in range(2))
         self.impulse, self.place, self.slips = items.array(Vec3), items.array(Vec3), items.array()
         self.taken, self.slid, self.bounces, self.target = items.arrays(4)
         self.bend, self.bent = items.arrays(2)
@@ -97,41 +96,10 @@ class Contacts:
 
     def clear(self):
         """Forget all contacts."""
-        self.known.write(np.zeros((1, 1, 1)))
-        self.lagging.write(np.zeros((1, self.lagging.n_items, 1)))
-
-
-def sizes(v: Vec3) -> Vec3:
-    """Sizes of the parts."""
-    return Vec3(*(ti.abs(part) for part in v.parts))
-
-
-@ti.func
-def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
-    """Margin of each shape: what it can close in a step, twice, and a little of its size; it moves along its velocity.
-
-    Reads:  s.v, k.collider.position
-    Writes: k.collider.{margin, spare}
-    """
-    o = k.collider
-    zero = t.arena.zero()
-    for i in range(o.n_shapes):
-        margin = zero
-        spare = Vec3(zero, zero, zero)
-        link = o.link.at(i)
-        if link >= 0:
-            v = s.v.load(w, link)
-            at = point_velocity(v, o.position.load(w, i))
-            bound = ti.min(o.bound.load(w, i) + (zero + o.skin.load(w, i)), MOST_BOUND)
-            pace = ti.sqrt(at.dot(at))
-            speed = pace + ti.sqrt(v.angular.dot(v.angular)) * bound
-            margin = (speed * 2.0 + k.gravity.load(w, 0) * h) * h + bound * SLACK
-            spare = (Vec3(pace, pace, pace) - sizes(at)) * (h * 2.0)
-        if ti.static(not k.is_auto):
-            margin = zero + 0.5 * k.margin
-            spare = Vec3(zero, zero, zero)
-        o.margin.store(w, i, margin)
-        o.spare.store(w, i, spare)
+        for array in (self.known, self.lagging, self.begun, self.ended):
+            array.write(np.zeros((1, array.n_items, 1)))
+        if self.collider.has_many:
+            self.collider.box_tree.clear()
 
 
 @ti.func
@@ -222,7 +190,7 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
 
 @ti.func
 def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: ti.i32):
-    """First contact of a pair in the step before, and the one behind its last: they stand in the order of the pairs.
+    """First contact of a pair in the step before, and the one behind its last; they stand by lower, then higher shape.
 
     Args:
         k: Contacts.
@@ -232,6 +200,8 @@ def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: 
     """
     first = 0
     last = ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
+    if ti.static(k.collider.has_many):
+        first, last = whole_of(k.begun, w, 0, low), whole_of(k.ended, w, 0, low)
     behind = last
     while first < last:
         middle = (first + last) // 2
@@ -281,6 +251,9 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     zero = p.arena.zero()
     no_impulse = Vec3(zero, zero, zero)
     k.known.store(w, 0, table.count.load(w, 0))
+    for i in range(k.begun.n_items):
+        k.begun.store(w, i, zero)
+        k.ended.store(w, i, zero)
     for c in range(whole(p.live, w, 1)):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
     for c in range(whole(p.stated, w, 0)):  # of a block of which all are off none is live
@@ -288,6 +261,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         a, b = table.shape_a.load(w, c), table.shape_b.load(w, c)
         k.low.store(w, c, ti.min(a, b))
         k.high.store(w, c, ti.max(a, b))
+        _note_place(k, w, c, a, b)
         k.feature.store(w, c, table.feature.load(w, c))
         k.place.store(w, c, table.point.load(w, c))
         force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
@@ -298,6 +272,20 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
         slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
         k.slips.store(w, c, select(on, slips, zero - 1.0))
+
+
+def _note_place(k, w, c, a, b):
+    """Note where the contacts of the lower one of two shapes stand, of which c is the last one yet (inside kernels)."""
+    if k.collider.has_many:
+        _note_place_of(k, w, c, ti.cast(ti.min(a, b), ti.i32))
+
+
+@ti.func
+def _note_place_of(k: ti.template(), w: ti.i32, c: ti.i32, low: ti.i32):
+    here = k.known.load(w, 0) * 0.0 + c
+    if c == 0 or whole_of(k.low, w, 0, ti.max(c - 1, 0)) != low:
+        k.begun.store(w, low, here)
+    k.ended.store(w, low, here + 1.0)
 
 
 @ti.func

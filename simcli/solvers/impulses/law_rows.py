@@ -6,6 +6,7 @@ three rows together, whose impulses stay within h E: a box that each search rene
 
 import numpy as np
 
+from simcli.kernels.complementarity.islands import ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import SystemPattern
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.device.model_tables import Tables
@@ -123,7 +124,8 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
     p = m.problem
     zero = c.tables.arena.zero()
     wakes = zero
-    for n in range(m.n_plain):
+    for at in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_plain)):
+        n = member(p, w, ITS_ROWS, at)
         kind = m.kind.at(n)
         if kind == LOWER or kind == UPPER:
             k = m.item.at(n)
@@ -141,8 +143,8 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
             wakes = select(passed, zero + 1.0, wakes)
     m.awakened.store(w, 0, wakes)
     p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
-    for n in range(y.n_dofs):
-        p.push.store(w, n, zero)
+    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES, y.n_dofs)):
+        p.push.store(w, member(p, w, ITS_VELOCITIES, n), zero)
 
 
 @ti.func
@@ -154,15 +156,18 @@ def bound_balls(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     m = c.bound.impulses
+    p = m.problem
     if c.now.load(w, "statement") == 0 and c.now.load(w, "search") == 0:
         find_reference_velocities(c, w, 0, c.g.load(w, 0))
         share_limits(y.laws, w, c.tables.arena.zero() == 0.0, c.tables.arena.zero())
-        for n in range(m.n_plain):
+        for at in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_plain)):
+            n = member(p, w, ITS_ROWS, at)
             if m.kind.at(n) == DRIVE:
                 if y.laws.shares_limit.at(m.item.at(n)) != 0:
-                    bound_drive(m.problem, w, n, y.laws.share.load(w, m.item.at(n)) * _span_of_law(c, w, m.item.at(n)))
+                    bound_drive(p, w, n, y.laws.share.load(w, m.item.at(n)) * _span_of_law(c, w, m.item.at(n)))
     else:
-        for n in range(m.n_plain):
+        for at in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_plain)):
+            n = member(p, w, ITS_ROWS, at)
             if m.kind.at(n) == DRIVE:
                 k = m.item.at(n)
                 if y.laws.shares_limit.at(k) != 0 and y.laws.component.at(k) == 0:

@@ -20,7 +20,7 @@ from simcli.errors import UsageError
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.complementarity.large import DOFS
-from simcli.kernels.complementarity.problem import LIMITS, Problem
+from simcli.kernels.complementarity.problem import LIMITS, Problem, ones
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
@@ -106,9 +106,11 @@ class Impulses:
         finest_of_rows: [m/s], tolerance that rigid rows can be held to wherever they are; 0 without any.
         enough: [m/s], what a step may lack.
         finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
-        missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
+        missed: [m/s], what the first solution of the last step lacked at the poses reached; in a large world of the island
+            of each body.  first: 1 until that is known.  unmet: 1 where the last one began with too large a lack.
+        link, body: of each body of a large world, of each of its links.
         earlier_residual: [m/s], that with which the solution before the last one began.
-        awakened: 1 for the worlds whose rows are to be stated anew.
+        awakened: 1 for the worlds whose rows are to be stated anew.  searching: 1 for those that search again.
         sleep: of bodies at rest, None without.
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
         is_bounded: whether some law stops something: then all steps are of impulses.
@@ -168,10 +170,15 @@ class Impulses:
         self.load, self.stiff = arena.array(n if turns else 0), arena.array(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.array(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = system.laws.items.array(), system.laws.items.array()
-        (self.iterations, self.residual, self.missed, self.first, self.earlier_residual, self.finest, self.awakened) = (
-            arena.single.array() for _ in range(7)
-        )
-        self.spins = arena.single.array()
+        self.iterations, self.residual, self.unmet, self.first, self.earlier_residual, self.finest = ones(arena, 6)
+        self.awakened, self.spins, self.searching = ones(arena, 3)
+        self.missed = arena.array(tables.n_links if is_large else 1)
+        bodies = bodies_of_links(tables) if is_large else []
+        self.body, self.link = arena.ints(bodies), arena.ints(np.argsort(bodies))
+        if is_large:
+            worst = [self.iterations, self.residual, self.unmet, self.searching]
+            carried = [self.first, self.earlier_residual, self.finest, self.awakened]
+            self.problem.large.islands.carry([*carried, *worst], worst)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -181,6 +188,12 @@ class Impulses:
             self.sleep.clear()
         for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
             array.write(np.zeros((1, array.n_items, 1)))
+
+
+def bodies_of_links(tables: Tables) -> np.ndarray:
+    """The body of the problem that each link of a large world is, (links,)."""
+    last = tables.unknown_of_dof[tables.model.links.qd_start]
+    return (tables.n_tree_dofs - 1 - last) // DOFS
 
 
 def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -18,14 +18,18 @@ bodies apart, into rows.
 Source: Jean (1999), the step in impulses. Deviation: bounds that are far are rows only once they have been passed.
 """
 
-from simcli.kernels.articulation.contact_places import find_gaps
+from simcli.kernels.collision.table_rows import contacts_of
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.islands import ITS_ROWS, begin_of, end_of, member
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
+from simcli.kernels.language.values import Vec3
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
-from simcli.solvers.impulses.contact_rhs import contact_rhs_again, state_spins
+from simcli.solvers.impulses.contact_rhs import contact_rhs_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
 from simcli.solvers.impulses.mass import mirrored, row_velocity, state_mass
@@ -56,6 +60,32 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         c.bound.impulses.problem.push.store(w, mirrored(y, n), y.load.load(w, n) * span_at(c, w, c.g, n, g))
         _keep_load(c, w, n, h)
     state_spins(c, w)
+
+
+@needs.rolling
+@ti.func
+def state_spins(c: ti.template(), w: ti.i32):
+    """Spins, on where contacts have rolling or torsional friction.
+
+    Writes: p.spins.{on, bias, compliance, impulse}, c.bound.impulses.spins
+    """
+    m = c.bound.impulses
+    s = m.problem.spins
+    k = m.contacts.collider
+    zero = c.tables.arena.zero()
+    nothing = Vec3(zero, zero, zero)
+    for n in range(whole(m.problem.stated, w, 0)):
+        s.on.store(w, n, zero)
+        s.bias.store(w, n, nothing)
+        s.compliance.store(w, n, nothing)
+        s.impulse.store(w, n, nothing)
+    m.spins.store(w, 0, zero)
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            combination = whole_of(k.contacts.combination, w, lane, n)
+            if one(k.torsional_friction, w, lane, combination) + one(k.rolling_friction, w, lane, combination) > 0.0:
+                put(s.on, w, lane, n, 1.0)
+                put(m.spins, w, lane, 0, 1.0)
 
 
 @needs.laws
@@ -279,14 +309,15 @@ def state_residual(c: ti.template(), w: ti.i32):
 
         w = phi(q) / h + J (v - v found) + e x
 
-    Reads:  c.bound.{system.rows.residual, impulses}, c.state
+    Reads:  c.bound.{system.rows.residual, impulses}
     Writes: p.{rows, contacts}.bias
     """
     h = c.constants.load(w, H)
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
-    for n in range(m.n_plain):
+    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_plain)):
+        n = member(p, w, ITS_ROWS, k)
         if m.kind.at(n) == HARD:
             r = m.item.at(n)
             if is_soft(y, r) + is_slip(y, r) == 0:  # a velocity is met along the directions that the step has
@@ -297,5 +328,4 @@ def state_residual(c: ti.template(), w: ti.i32):
 @needs.touching
 def _contact_rhs_again(c, w, h):
     m = c.bound.impulses
-    find_gaps(m.contacts.collider, c.tables, c.state, w)
     contact_rhs_again(m.contacts, m.problem, w, h)

@@ -1,11 +1,11 @@
 """Sleep of bodies at rest in large worlds, where a scene asks for it: they stand still until something awake comes near.
 
-    island   bodies that contacts and rows join; the world joins nothing
+    island   bodies that contacts and rows join, see kernels/complementarity/islands.py
     asleep   since none of an island was faster than `sleep_speed` for `sleep_after`: no velocity, no row, no pair within it
 
 An island wakes as a whole, before the contacts of a step are stated. Where all of a world sleeps, its steps are left out.
 
-Source: Tarjan (1975), sets by union and find. The speed of a body is that of its kinetic energy, sqrt(2 T / m).
+Source: none. The speed of a body is that of its kinetic energy, sqrt(2 T / m).
 """
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy as np
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.block_factor import DOFS, six
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import body_of, mass_rows
+from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_ROWS, begin_of, end_of, first_of_island, member
+from simcli.kernels.complementarity.large import mass_rows
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.notes import Notes
@@ -35,8 +36,7 @@ class Sleep:
         link: of each body of the problem.  asleep: (links) 1 or 0, in the collider.  island: (links) number of that with
             which it sleeps.  still: [s], (bodies) for how long it was slow.
         all_asleep: 1 where nobody is awake.  woken: 1 where a search for contacts has woken somebody.
-        above: (bodies) one of the island that a body is of, at last the first one.  restless: (bodies) 1 for the first one
-            of an island that stays awake.
+        restless: (bodies) 1 for the first one of an island that stays awake.
     """
 
     _data_oriented = True
@@ -49,7 +49,7 @@ class Sleep:
         self.island, self.still = arena.array(self.n), arena.array(self.n)
         self.all_asleep, self.woken = arena.single.arrays(2)
         self.notes = Notes(arena, ti.i32)
-        self.above, self.restless = self.notes.reserve(self.n), self.notes.reserve(self.n)
+        self.restless = self.notes.reserve(self.n)
 
     def clear(self):
         """Wake all."""
@@ -136,14 +136,16 @@ def rest_sleepers(c: ti.template(), w: ti.i32):
     z = c.bound.impulses.sleep
     p = c.bound.impulses.problem
     zero = p.arena.zero()
-    for b in range(z.n):
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES)):
+        b = member(p, w, ITS_BODIES, n)
         if z.asleep.load(w, z.link.at(b)) != 0.0:
             for k in range(DOFS):
                 p.free.store(w, DOFS * b + k, zero)
                 p.push.store(w, DOFS * b + k, zero)
-    for s in range(c.bound.impulses.n_plain):
-        if p.large.start.at(s) < p.large.start.at(s + 1):
-            if z.asleep.load(w, z.link.at(p.large.column.at(p.large.start.at(s)) // DOFS)) != 0.0:
+    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, n)
+        if p.large.islands.home.at(s) >= 0:
+            if z.asleep.load(w, z.link.at(p.large.islands.home.at(s))) != 0.0:
                 p.rows.on.store(w, s, zero)
                 p.rows.metric.store(w, s, zero + 1.0)
                 for array in ti.static((p.rows.bias, p.rows.impulse, p.lower, p.upper)):
@@ -170,7 +172,6 @@ def fall_asleep(c: ti.template(), w: ti.i32):
             if rests >= z.after:
                 tired += 1
     if tired > 0:
-        find_islands(c, w)
         _send_to_sleep(c, w)
 
 
@@ -187,66 +188,22 @@ def is_slow(p: ti.template(), w: ti.i32, b: ti.i32, speed: ti.template()):
 
 
 @ti.func
-def find_islands(c: ti.template(), w: ti.i32):
-    """Join the bodies of contacts, and of rows.
-
-    Writes: c.bound.impulses.sleep.above
-    """
-    z = c.bound.impulses.sleep
-    p = c.bound.impulses.problem
-    for b in range(z.n):
-        z.notes.store(w, z.above + b, b)
-    for n in range(whole(p.live, w, 1)):
-        if p.contacts.on.load(w, n) != 0.0:
-            a, b = body_of(p, w, n, 0), body_of(p, w, n, 1)
-            if a >= 0 and b >= 0:
-                _join(z, w, a, b)
-    for e in range(p.large.graph.n_edges):
-        _join(z, w, p.large.graph.edge.at(2 * e), p.large.graph.edge.at(2 * e + 1))
-
-
-@ti.func
-def _join(z: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
-    """Make one island of two.
-
-    Writes: z.above
-    """
-    one, other = first_of_island(z, w, a), first_of_island(z, w, b)
-    z.notes.store(w, z.above + ti.max(one, other), ti.min(one, other))
-
-
-@ti.func
-def first_of_island(z: ti.template(), w: ti.i32, b: ti.i32):
-    """The first body of the island of a body.
-
-    Writes: z.above: shorter ways
-    """
-    at = b
-    above = z.notes.load(w, z.above + at)
-    while above != at:
-        following = z.notes.load(w, z.above + above)
-        z.notes.store(w, z.above + at, following)
-        at = above
-        above = following
-    return at
-
-
-@ti.func
 def _send_to_sleep(c: ti.template(), w: ti.i32):
     """Islands of which nobody was fast for long enough.
 
     Writes: c.bound.impulses.sleep.{asleep, island, all_asleep, restless}, c.state.qd
     """
     z = c.bound.impulses.sleep
+    p = c.bound.impulses.problem
     zero = c.tables.arena.zero()
     for b in range(z.n):
         z.notes.store(w, z.restless + b, 0)
     for b in range(z.n):
         if z.still.load(w, b) < z.after:
-            z.notes.store(w, z.restless + first_of_island(z, w, b), 1)
+            z.notes.store(w, z.restless + first_of_island(p.large.islands, w, b), 1)
     n_awake = 0
     for b in range(z.n):
-        first = first_of_island(z, w, b)
+        first = first_of_island(p.large.islands, w, b)
         link = z.link.at(b)
         if z.notes.load(w, z.restless + first) != 0:
             n_awake += 1

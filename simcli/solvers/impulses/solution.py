@@ -18,6 +18,7 @@ import numpy as np
 
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, solve_masses, triple_speed
 from simcli.kernels.complementarity.newton import solve_condensed
@@ -188,8 +189,11 @@ def scale_shared(c: ti.template(), w: ti.i32):
     Writes: p.rows.metric
     """
     m = c.bound.impulses
-    for n in range(m.n_shared):
-        m.problem.rows.metric.store(w, n, c.tables.arena.zero() + c.bound.system.scale.load(w, m.item.at(n)))
+    p = m.problem
+    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_shared)):
+        n = member(p, w, ITS_ROWS, k)
+        if n < m.n_shared:
+            p.rows.metric.store(w, n, c.tables.arena.zero() + c.bound.system.scale.load(w, m.item.at(n)))
 
 
 @ti.func
@@ -229,19 +233,23 @@ def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template(), finest: ti.
     Writes: p.rows.impulse, step of all, p.force
     """
     zero = p.arena.zero()
-    for s in range(whole(p.live, w, 0)):
+    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+        s = member(p, w, ITS_ROWS, k)
         p.rows.step.store(w, s, select(_may_share(p, w, s, n), p.rows.impulse.load(w, s), zero))
     for side in ti.static(p.triples):
-        for c in range(whole(p.live, w, 1)):
+        for k in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+            c = member(p, w, ITS_CONTACTS, k)
             side.step.store(w, c, Vec3(zero, zero, zero))
     for _k in ti.static(range(_TIMES)):
         _pull_steps(p, w)
         solve_condensed(p, w, p.force)
-        for s in range(ti.min(n, whole(p.live, w, 0))):
+        for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, ti.min(n, whole(p.live, w, 0)))):
+            s = member(p, w, ITS_ROWS, k)
             rest = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force)
             p.rows.step.store(w, s, select(_may_share(p, w, s, n), rest, zero))
     moves_nothing = local(_speed_of_steps(p, w) < finest)
-    for s in range(ti.min(n, whole(p.live, w, 0))):
+    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, ti.min(n, whole(p.live, w, 0)))):
+        s = member(p, w, ITS_ROWS, k)
         x = p.rows.impulse.load(w, s)
         p.rows.impulse.store(w, s, select(moves_nothing, x - p.rows.step.load(w, s), x))
 
@@ -258,7 +266,8 @@ def _pull_steps(p: ti.template(), w: ti.i32):
 
     Writes: p.force
     """
-    for a in range(p.n):
+    for k in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, k)
         p.force.store(w, a, p.arena.zero())
     pull(p, w, "step", p.force)
 
@@ -272,7 +281,8 @@ def _speed_of_steps(p: ti.template(), w: ti.i32):
     _pull_steps(p, w)
     solve_masses(p, w, p.force)
     most = poison = p.arena.zero()
-    for a in range(p.n):
+    for k in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+        a = member(p, w, ITS_VELOCITIES, k)
         speed = p.force.load(w, a)
         most, poison = ti.max(most, ti.abs(speed)), poison + speed * 0.0
     return most + poison

@@ -122,7 +122,7 @@ def solve_tree(c: ti.template(), w: ti.i32):
 
 def impulses_not_converged(c, w):
     """The worlds whose last solution began with too large a lack."""
-    return c.bound.worst.load(w, 0) > 0.0
+    return c.bound.impulses.unmet.load(w, 0) > 0.0
 
 
 @ti.func

@@ -11,6 +11,7 @@ import hmac
 import io
 import os
 import secrets
+import subprocess
 import sys
 import threading
 import time
@@ -20,7 +21,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from simcli.errors import OutputError
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.records.writing.spawn import own_process, signals_kept_from_children
 from simcli.view.motion import Extent, camera_of
 from simcli.view.page.content import Content
 from simcli.view.page.curves import groups_of
@@ -29,6 +32,7 @@ from simcli.view.page.quantised import filled
 from simcli.view.subject import ViewSubject, dumped, subject_of_run
 
 HOST = "127.0.0.1"
+_PATIENCE = 20.0  # [s] for the end of the process
 _POLL_S = 0.05
 LINGER = 3.0  # [s] after the run, for a page that has not got its end
 _MOST_POSES = 30e6  # [B] of poses that a page is to hold: frames are thinned so that the whole run fits
@@ -194,6 +198,39 @@ def serve(path: Path) -> None:
         while not server.has_told_end and time.monotonic() - server.last_request < LINGER:
             time.sleep(_POLL_S)
         server.shutdown()
+
+
+class LiveProcess:
+    """The page of a growing file.
+
+    Args:
+        path: of the file; it is there.
+
+    Attributes:
+        address: of the page.
+
+    Raises:
+        OutputError: it cannot be served.
+    """
+
+    def __init__(self, path: Path):
+        command, environment = own_process("simcli.view.page.live", str(path))
+        with signals_kept_from_children():
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.address = self._process.stdout.readline().decode().strip()
+        if not self.address:
+            self.close()
+            raise OutputError("the run cannot be viewed while it goes on: no address on 127.0.0.1 was free")
+
+    def close(self) -> None:
+        """The run has ended: wait until its page knows, or nobody looks at it."""
+        self._process.stdin.close()
+        self._process.stdout.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE)
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.wait()
 
 
 if __name__ == "__main__":
