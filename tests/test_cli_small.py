@@ -438,9 +438,12 @@ def built(tmp_path_factory):
     return {"wheel": wheel, "sdist": sdist}
 
 
+CHECKOUT = "PYTHONPATH", "VIRTUAL_ENV", "SIMCLI_ENGINE"
+
+
 def apart(*words, cwd=None):
     """A program to its end, which sees nothing of this checkout."""
-    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    clean = {name: value for name, value in os.environ.items() if name not in CHECKOUT}
     return subprocess.run(list(map(str, words)), cwd=cwd, env=clean, capture_output=True, text=True, check=False)
 
 

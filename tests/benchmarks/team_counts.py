@@ -1,8 +1,8 @@
 """What a thread, and a team of threads, of a GPU does for the condensed matrix of a world: counted, `python
 tests/benchmarks/team_counts.py`.
 
-Counts follow the loops of dense.py, condensed.py and team.py. Cycles are those of a world alone: of each loop, in which
-nothing waits for the one before but through memory, what it issues and the longest chain of what waits for each other.
+Counts follow the loops of dense.py, condensed.py and team_stage.py. Cycles are those of a world alone: of each loop, in
+which nothing waits for the one before but through memory, what it issues and the longest chain of what waits for each other.
 """
 
 import argparse
