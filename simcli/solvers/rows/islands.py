@@ -43,7 +43,7 @@ class Islands:
         have_spans: whether steps of impulses have other c.b and c.g than smooth ones.
         of_unknown, of_dof, of_q: number of the island of each.  of_shape: -1 for the world's.
         host: of dofs, unknowns and joints, on the host; of_laws: of laws.
-        stops: 1 for islands in which a law may stop something.
+        stops: 1 for islands in which a law may stop something.  led: 1 for those whose motions are prescribed, and book work.
     """
 
     _data_oriented = True
@@ -75,6 +75,7 @@ class Islands:
         self.of_laws, stops = of_unknown[unknowns], np.zeros(self.n, int)
         stops[self.of_laws[~np.all([smooth_laws(phase, laws) for phase in tables.phases], axis=0)]] = 1
         self.host, self.stops = (of_dof, of_unknown, of_joint), arena.ints(stops)
+        self.led = arena.ints(np.isin(np.arange(self.n), of_dof[np.flatnonzero(model.motions.kind)]).astype(int))
         self.of_unknown, self.of_dof, self.of_q = map(arena.ints, (of_unknown, of_dof, of_q))
         self.of_shape = arena.ints(np.where(body >= 0, of_link[model.links.tip[body]], -1) if len(body) else body)
 
@@ -186,10 +187,17 @@ def note_jump_of(c, w, lane, n):
 @needs.islands
 @ti.func
 def spread_jumps(c: ti.template(), w: ti.i32):
-    """An island jumps with one that it may touch; those that do not jump part from the step of impulses.
+    """An island jumps with one that it may touch, a led one with any; those that do not jump part from the step of impulses.
 
     Writes: c.bound.{jumps, parts_of}
     """
+    zero = c.tables.arena.zero()
+    some = zero
+    for k in range(c.bound.islands.n):
+        some = ti.max(some, c.bound.jumps.load(w, k))
+    for k in range(c.bound.islands.n):
+        if c.bound.islands.led.at(k) != 0:
+            c.bound.jumps.store(w, k, ti.max(some, c.bound.jumps.load(w, k)))
     going = 1
     for _ in range(c.bound.islands.n):
         if going != 0:
