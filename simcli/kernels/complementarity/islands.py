@@ -51,7 +51,9 @@ class IslandSets:
         self.first = [notes.reserve(n + 3) for _ in range(4)]
         self.met, self.n_met = notes.reserve(2 * n_contacts), notes.reserve(1)
         self.queue, self.n_queued, self.n_taken = notes.reserve(n + 1), notes.reserve(1), notes.reserve(1)
-        self.kept, self.carried, self.worst = Notes(arena), [], []
+        self.kept = Notes(arena)
+        self.carried: list = []
+        self.worst: list = []
 
     def carry(self, carried: list, worst: list):
         """Let each island have numbers of its own, and worlds the largest of others."""

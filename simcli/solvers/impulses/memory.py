@@ -173,9 +173,9 @@ class Impulses:
         self.iterations, self.residual, self.unmet, self.first, self.earlier_residual, self.finest = ones(arena, 6)
         self.awakened, self.spins, self.searching = ones(arena, 3)
         self.missed = arena.array(tables.n_links if is_large else 1)
-        bodies = bodies_of_links(tables) if is_large else []
+        bodies = bodies_of_links(tables) if is_large else np.zeros(0, int)
         self.body, self.link = arena.ints(bodies), arena.ints(np.argsort(bodies))
-        if is_large:
+        if self.problem.large:
             worst = [self.iterations, self.residual, self.unmet, self.searching]
             carried = [self.first, self.earlier_residual, self.finest, self.awakened]
             self.problem.large.islands.carry([*carried, *worst], worst)

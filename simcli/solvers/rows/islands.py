@@ -43,7 +43,7 @@ class Islands:
         have_spans: whether steps of impulses have other c.b and c.g than smooth ones.
         of_unknown, of_dof, of_q: number of the island of each.  of_shape: -1 for the world's.
         host: of dofs, unknowns and joints, on the host; of_laws: of laws.
-        stops: 1 for islands in which a law may stop something.  led: 1 for those whose motions are prescribed, and book work.
+        stops: 1 for islands in which a law may stop something.  led: 1 for those with prescribed motions, which book work.
     """
 
     _data_oriented = True
