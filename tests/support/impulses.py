@@ -13,7 +13,15 @@ from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.programs import Program, begin, run
 from simcli.kernels.device.stage_lists import repeat
 from simcli.kernels.language import ti
-from simcli.solvers.impulses.searches import begin_islands, is_island_left, leave_island, next_island
+from simcli.solvers.impulses.searches import begin_islands, leave_island, next_island
+
+
+def is_island_left(p, w):
+    """Whether there is another island (inside kernels)."""
+    g = p.large.islands
+    is_left = ti.cast(g.notes.load(w, g.island) + 1 < g.notes.load(w, g.count), p.arena.device.real)
+    return p.arena.zero() + is_left != 0.0
+
 
 BY_ISLANDS = (
     part_islands,

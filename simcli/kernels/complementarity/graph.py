@@ -71,7 +71,7 @@ def put_of_island(g, w, what, value):
 
 @ti.func
 def part_islands(p: ti.template(), w: ti.i32):
-    """IslandSets of a large world, and room for their factors.
+    """Islands of a large world, and room for their factors.
 
     Writes: p.large
     """

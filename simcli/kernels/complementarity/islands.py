@@ -1,4 +1,4 @@
-"""IslandSets of a large world, which are solved one after another: bodies that rows and contacts join, with these.
+"""Islands of a large world, which are solved one after another: bodies that rows and contacts join, with these.
 
 The world joins nothing. The last island has all bodies that stand alone, without rows and contacts. An island keeps the
 order in which its members come, and nothing of it depends on bodies that are not in it.
@@ -99,7 +99,7 @@ def member(p, w, kind, k):
 
 @ti.func
 def find_islands(p: ti.template(), w: ti.i32):
-    """IslandSets of the bodies, rows and contacts of a large world; all are at hand then.
+    """Islands of the bodies, rows and contacts of a large world; all are at hand then.
 
     Reads:  p.{stated, contacts.on}, p.large.body
     Writes: p.large.islands

@@ -1,8 +1,8 @@
 """How a search begins: with the impulses that are given, the velocity that these give, and whether others are wanted.
 
-    READY    what the rounds of a search share
-    BEGINNING    of a world, or of an island
-    LOOK_AT_ALL     of all islands at once, before `judge_island` decides for each
+    READY          what the rounds of a search share
+    BEGINNING      of a world, or of an island
+    LOOK_AT_ALL    of all islands at once, before `judge_island` decides for each
 
 Source: Rockafellar (1976), the proximal term. Deviation: none.
 """
@@ -14,6 +14,7 @@ from simcli.kernels.complementarity.problem import BROKEN, PROXIMAL, SOLVED, UNS
 from simcli.kernels.device.stage_lists import only
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.values import Vec3
 
 MOST_KAPPA = 1e-2
@@ -138,58 +139,54 @@ def regularize_all(p: ti.template(), w: ti.i32):
 def judge_start(p: ti.template(), w: ti.i32):
     """The natural map of the impulses that are given, and whether others are wanted.
 
-    Reads:  p.trial
-    Writes: {soft, shift, speed} of all, p.{best_velocity, velocity}, as `judge_map`
+    Writes: as `measure_start`, `judge_map`; p.large.kappa
     """
-    regularize_problem(p, w)
-    proximal, residual = map_of_all(p, w)
-    found = residual < STARTING
-    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
-        a = member(p, w, ITS_VELOCITIES, n)
-        p.best_velocity.store(w, a, p.trial.load(w, a))
-        p.velocity.store(w, a, select(found, p.trial.load(w, a), p.velocity.load(w, a)))
+    if ti.static(p.is_large):
+        spread_kappa(p, w, p.progress.kappa.load(w, 0))
+    proximal, residual = measure_start(p, w)
     judge_map(p, w, proximal, residual)
 
 
 @ti.func
 def measure_start(p: ti.template(), w: ti.i32):
-    """The natural map of the impulses that all islands are given: `judge_island` follows.
+    """The natural map of the impulses that are given, as `map_of_all`, and the velocity that they give.
 
     Reads:  p.trial
     Writes: {soft, shift, speed} of all, p.{best_velocity, velocity}
     """
     regularize_all(p, w)
-    _proximal, _residual = map_of_all(p, w)
+    proximal, residual = map_of_all(p, w)
     for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
         a = member(p, w, ITS_VELOCITIES, n)
         p.best_velocity.store(w, a, p.trial.load(w, a))
         p.velocity.store(w, a, p.trial.load(w, a))
+    return proximal, residual
 
 
 @ti.func
 def judge_island(p: ti.template(), w: ti.i32):
-    """As `judge_start`, for the island at hand.
+    """As `judge_start`, for the island at hand after `measure_start` of all.
 
-    Writes: p.velocity, as `judge_map`
+    Writes: as `judge_map`
     """
     begin_numbers(p, w)
     if p.progress.open.load(w, 0) != 0.0:
         proximal, residual = map_of_island(p, w)
-        if not residual < STARTING:
-            for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
-                a = member(p, w, ITS_VELOCITIES, n)
-                p.velocity.store(w, a, p.free.load(w, a))
         judge_map(p, w, proximal, residual)
 
 
 @ti.func
 def judge_map(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti.template()):
-    """Whether other impulses are wanted, by their natural map.
+    """Whether other impulses are wanted, by their natural map; those that are no numbers give the free velocity.
 
-    Writes: p.{residual, proximal}, p.progress.{residual, proximal, idle}, as `open_search`
+    Writes: p.{velocity, residual, proximal}, p.progress.{residual, proximal, idle}, as `open_search`
     """
     g = p.progress
     found = residual < STARTING
+    if any_lane(found == 0):
+        for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+            a = member(p, w, ITS_VELOCITIES, n)
+            p.velocity.store(w, a, select(found, p.velocity.load(w, a), p.free.load(w, a)))
     least = select(found, residual, p.arena.zero() + STARTING)
     least_proximal = select(found, proximal, p.arena.zero() + STARTING)
     for number in ti.static((g.residual, p.residual)):

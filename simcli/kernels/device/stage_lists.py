@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from simcli.kernels.device.arena import local
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import any_lane
 
 NO_BOUND = 2**31 - 1  # turns
 
@@ -87,6 +88,34 @@ def take_all(functions: Iterable[Callable], *given) -> None:
     """Call functions one after another (inside kernels): a list that is no program, because nothing in it repeats."""
     for function in functions:
         function(*given)
+
+
+def as_function(body: tuple) -> Callable:
+    """One function of a list in which nothing repeats: of the owner and a block of one world, without a mask."""
+    functions = [_function_of(item) for item in body]
+    return lambda owner, w: take_all(functions, owner, w)
+
+
+def _function_of(item) -> Callable:
+    """What takes an item of such a list (inside kernels)."""
+    if item.__class__ is tuple:
+        return as_function(item)
+    if item.__class__ is Within:
+        inner = as_function(item.body)
+        return lambda owner, w: inner(item.of(owner), w)
+    if item.__class__ is Repeat:
+        assert item.at_most == 1, "it repeats"
+        return _branch(item.where, as_function(item.body))
+    return item
+
+
+def _branch(where: Callable, inner: Callable) -> Callable:
+    @ti.func
+    def take(owner: ti.template(), w: ti.i32):
+        if any_lane(where(owner, w)):
+            inner(owner, w)
+
+    return take
 
 
 def sum_of(functions: Iterable[Callable], start, *given):

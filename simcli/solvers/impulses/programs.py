@@ -25,9 +25,8 @@ from simcli.kernels.complementarity.start import (
     keep_given,
     may_change,
 )
-from simcli.kernels.device.stage_lists import Repeat, Within, only, repeat, when, within
+from simcli.kernels.device.stage_lists import as_function, only, repeat, when, within
 from simcli.kernels.language import ti
-from simcli.kernels.language.expressions import any_lane
 from simcli.solvers.impulses.contact_rhs import bound_spins, find_approach, may_bounce
 from simcli.solvers.impulses.law_rows import bound_balls
 from simcli.solvers.impulses.rows import begin_again, state_residual
@@ -196,14 +195,10 @@ def has_queue(c, w):
     return is_queue_left(problem_of(c), w)
 
 
+@cache
 def for_islands(*body):
     """A stage that takes a list without repetitions for each island of a large world."""
-    return _stage_of_islands(body)
-
-
-@cache
-def _stage_of_islands(body: tuple):
-    taken = _in_turn(body)
+    taken = as_function(body)
 
     @ti.func
     def take(c: ti.template(), w: ti.i32):
@@ -213,38 +208,5 @@ def _stage_of_islands(body: tuple):
             next_island(p, w)
             taken(c, w)
             leave_island(p, w)
-
-    return take
-
-
-def _in_turn(body: tuple):
-    """What takes the stages of a list one after another (inside kernels)."""
-    functions = [_one(item) for item in body]
-
-    def take(owner, w):
-        for function in functions:
-            function(owner, w)
-
-    return take
-
-
-def _one(item):
-    """What takes an item of a list (inside kernels)."""
-    if isinstance(item, tuple) and type(item) is tuple:
-        return _in_turn(item)
-    if isinstance(item, Within):
-        inner = _in_turn(item.body)
-        return lambda owner, w: inner(item.of(owner), w)
-    if isinstance(item, Repeat):
-        assert item.at_most == 1, "islands repeat nothing at once"
-        return _branch(item.where, _in_turn(item.body))
-    return item
-
-
-def _branch(where, inner):
-    @ti.func
-    def take(owner: ti.template(), w: ti.i32):
-        if any_lane(where(owner, w)):
-            inner(owner, w)
 
     return take

@@ -108,13 +108,6 @@ def is_queue_left(p, w):
     return p.arena.zero() + is_left != 0.0
 
 
-def is_island_left(p, w):
-    """Whether there is another island (inside kernels)."""
-    g = p.large.islands
-    is_left = ti.cast(g.notes.load(w, g.island) + 1 < g.notes.load(w, g.count), p.arena.device.real)
-    return p.arena.zero() + is_left != 0.0
-
-
 def begin_searches(c, w):
     """No island has searched yet, and none of an evaluation has stated its rows (inside kernels)."""
     c.now.store(w, "search", 0)
@@ -258,13 +251,6 @@ def count_iterations(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def wake(c: ti.template(), w: ti.i32):
-    """After the first search of an evaluation, wake the worlds in which a bound was passed that was thought to be far."""
-    if c.now.load(w, "search") == 0 and c.now.load(w, "statement") == 0:
-        wake_bounds(c, w, c.g.load(w, 0))
-
-
-@ti.func
 def note_search(c: ti.template(), w: ti.i32):
     """A search is over, its rows are stated, and others follow because bounds woke, or for those of spins and of balls.
 
@@ -277,8 +263,11 @@ def note_search(c: ti.template(), w: ti.i32):
 
 
 @needs.laws
-def _wake_bounds(c, w):
-    wake(c, w)
+@ti.func
+def _wake_bounds(c: ti.template(), w: ti.i32):
+    """After the first search of an evaluation, wake the worlds in which a bound was passed that was thought to be far."""
+    if c.now.load(w, "search") == 0 and c.now.load(w, "statement") == 0:
+        wake_bounds(c, w, c.g.load(w, 0))
 
 
 def _wants_search(c, w):
