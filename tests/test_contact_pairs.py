@@ -18,6 +18,7 @@ from support.contacts import read_model, terrain
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.exchange.importing import load_scene
+from simcli.kernels.collision.box_tree import MANY_SHAPES
 from simcli.kernels.collision.collider import Collider
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.model_tables import Tables
@@ -339,10 +340,11 @@ def test_the_rule_is_that_of_every_single_pair(seed, tmp_path, all_supported):
         assert pairs_of(read_model(tmp_path, text)) == expected
 
 
-def test_tables_of_contact_grow_with_the_shapes_and_no_faster(tmp_path, all_supported, device):
+@pytest.mark.parametrize("least", [20, MANY_SHAPES])  # compared pair by pair, or found by a tree
+def test_tables_of_contact_grow_with_the_shapes_and_no_faster(least, tmp_path, all_supported, device):
     """Pairs are found, not listed: on the host and on the device each further ball takes as much as the one before."""
     sizes = []
-    for n in (20, 40, 60):
+    for n in (least, least + 10, least + 20):
         balls = {f"b{k}": f"shapes: {{s: {BALL}}}" for k in range(n)}
         model = read_model(tmp_path, scene(balls, "contact: {capacity: 9}\n", "{ground: {type: plane}}"))
         arena = Arena(device.for_worlds(1), 1)

@@ -90,6 +90,7 @@ from simcli.solvers.natural.stages import (
     shift_instant_multipliers,
     state_system,
 )
+from simcli.solvers.output.energy_balance import work_of_jumps
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_later, sampling, set_aside
 from simcli.solvers.rows.corrections import correct, correction_rhs
 from simcli.solvers.rows.islands import return_shown
@@ -248,8 +249,10 @@ def step_of_poses(c) -> tuple:
     )
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), correction_rhs)
-    corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged)
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end))
+    corrections = repeat(
+        *measured, correction_rhs, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged
+    )
     locks = (follow_motions, *when(c.kinematic.n, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
@@ -261,6 +264,7 @@ def step_of_poses(c) -> tuple:
         set_registers(rates=0),
         corrections,
         *((keep_impulses,) if c.by_impulses else ()),
+        *work_of_jumps(c, measured),
         *rotors,
         end_row_forces,
         *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),

@@ -7,18 +7,23 @@ forces jump, `follow_signals` closes an account and opens the next one.
 """
 
 from simcli.kernels.articulation.report import mechanical_energy, put
+from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.stage_lists import sum_of, take_all, when
+from simcli.kernels.device.pack_arrays import copy
+from simcli.kernels.device.stage_lists import only, sum_of, take_all, when
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED, effort_power, elastic_energy
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
+from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import LEAN
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import power_of_laws
+from simcli.solvers.rows.islands import island_of, jumps_of
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 
@@ -242,3 +247,130 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
 def _account(c: ti.template(), w: ti.i32, stage: ti.i32, change: ti.template()):
     if stage == 0:
         change(c, w)
+
+
+def work_of_jumps(c, measured: tuple) -> tuple:
+    """Stages that end the account of a step of impulses, for integrators whose other steps are smooth.
+
+    Such a step moves along the velocities of its end, so that forces that store energy give h F . v+. Impulses and powers
+    are booked along mean velocities, with which the kinetic energy changes by h F . (v + v+) / 2. The difference is booked
+    here as lost: half of V(q (+) h/2 v) - V(q (+) h (v+ - v/2)), exact for forces that are linear in the coordinates. It is
+    no more than what contacts have taken, where no law holds anything: what an elastic impact gains is drift.
+
+    Args:
+        c: core of the run.
+        measured: stages that place links and measure rows.
+    """
+    if not (c.reports["energy"] and (c.bound.switches or c.bound.repeats)):
+        return ()
+    halves = (go_half_with_start, *measured, note_stored, go_half_with_end, *measured, book_stored)
+    return (only(jumps_somewhere, *halves, return_to_end, *measured),)
+
+
+@ti.func
+def jumps_somewhere(c: ti.template(), w: ti.i32):
+    """The worlds whose step is of impulses, at least for an island."""
+    some = c.tables.arena.zero()
+    for k in range(c.bound.islands.n):
+        some = ti.max(some, jumps_of(c).load(w, k))
+    return some > 0.0
+
+
+def _start_of_step(c) -> tuple:
+    """Coordinates and velocities where the step began (inside kernels)."""
+    return (c.bound.q_start, c.state.qd) if c.is_natural else (c.q_base, c.qd_base)
+
+
+@ti.func
+def go_half_with_start(c: ti.template(), w: ti.i32):
+    """From the start of a step, go half of it with the velocities there.
+
+    Reads:  c.state
+    Writes: c.state.q, c.bound.q_kept
+    """
+    copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
+    q, v = _start_of_step(c)
+    retract(c.tables, q, c.state.q, v, w, c.constants.load(w, H) * 0.5)
+
+
+@ti.func
+def go_half_with_end(c: ti.template(), w: ti.i32):
+    """From the start of a step, go with the velocities of its end, less the half of those of its start; if it jumps.
+
+    Reads:  c.{state, bound.move of natural coordinates}
+    Writes: c.state.q, c.bound.move
+    """
+    h = c.constants.load(w, H)
+    q, v = _start_of_step(c)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        half = v.load(w, d) * h * 0.5
+        way = c.bound.move.load(w, d) if c.is_natural else c.state.qd.load(w, d) * h
+        jumps = jumps_of(c).load(w, island_of(c, n)) > 0.0
+        c.bound.move.store(w, d, select(jumps, way - half, half))
+    retract(c.tables, q, c.state.q, c.bound.move, w, 1.0)
+
+
+@ti.func
+def return_to_end(c: ti.template(), w: ti.i32):
+    """Go to where the step ends.
+
+    Writes: c.state.q
+    """
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+
+
+@ti.func
+def note_stored(c: ti.template(), w: ti.i32):
+    """Note the energy stored here.
+
+    Writes: c.bound.stored
+    """
+    c.bound.stored.store(w, 0, _stored(c, w))
+
+
+@ti.func
+def book_stored(c: ti.template(), w: ti.i32):
+    """Book half of what is stored here, less what was noted, as given back.
+
+    Reads:  c.bound.{stored, lost, system.laws.lock}
+    Writes: c.forces.account.work
+    """
+    most = _most_of_jumps(c, w)
+    lost = (c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5
+    c.forces.account.dissipate(w, ti.max(ti.min(lost, most), most * -1.0))
+
+
+@ti.func
+def _most_of_jumps(c: ti.template(), w: ti.i32):
+    """[J], by which the account of contacts may be wrong."""
+    most = c.tables.arena.zero() + ti.math.inf
+    if ti.static(c.touches):
+        most = c.bound.lost.load(w, 0) * 1.0
+        for k in range(c.bound.system.laws.n):
+            most = select(c.bound.system.laws.lock.load(w, k) != FREE, most * 0.0 + ti.math.inf, most)
+    return most
+
+
+@ti.func
+def _stored(c: ti.template(), w: ti.i32):
+    """[J]; powers are those of before."""
+    _load_springs(c, w)
+    _kinetic, potential, elastic = energies(c, w)
+    return potential + elastic
+
+
+@needs.external_forces
+@ti.func
+def _load_springs(c: ti.template(), w: ti.i32):
+    dissipated, supplied = c.forces.account.power.load(w, DISSIPATED), c.forces.account.power.load(w, SUPPLIED)
+    load_external(c, w)
+    c.forces.account.set_power(w, dissipated, supplied)
+    _forget_external(c, w)
+
+
+@needs.midpoints
+@ti.func
+def _forget_external(c: ti.template(), w: ti.i32):
+    for i in range(c.tables.n_links):
+        c.state.external.store(w, i, no_force(c.tables.arena.zero()))

@@ -38,7 +38,7 @@ from simcli.solvers.base.midpoint import (
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.impulses.sleeping import fall_asleep, is_all_asleep, is_somebody_awake, skip_step
-from simcli.solvers.output.energy_balance import load_external
+from simcli.solvers.output.energy_balance import load_external, work_of_jumps
 from simcli.solvers.output.frame_stages import frame, go_on_from_aside, is_last_step, is_later, sampling, set_aside
 from simcli.solvers.output.probes import probe_step
 from simcli.solvers.rows.corrections import correct, correction_rhs, forget_rates, have_rates, leave_rates
@@ -208,6 +208,7 @@ def step_of_nodes(c) -> tuple:
     projected = (*when(c.notes_rates, forget_rates), *projected)
     keeps, returns = (when(c.bound.islands.are_many, stage) for stage in (keep_ends, return_ends))
     again = (*keeps, go_back, set_registers(node=c.stages))
+    returns = (*work_of_jumps(c, _measurement(c, prescribe_rows)), *returns)
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
         return (
