@@ -110,8 +110,6 @@ short_accounts = _something(lambda c: c.closes_every_step)
 
 guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
 energy_balance = _something(lambda c: c.reports["energy"])
-external_forces = _something(lambda c: c.forces.has_external)  # act on links
-midpoints = _something(lambda c: c.is_midpoint)  # where external forces of a smooth step are found
 extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])
 

@@ -276,9 +276,8 @@ def _book_loss(c, w):
         supplied = work_of_surfaces(m.contacts, m.problem, w)
         account.supply(w, supplied)
         loss = loss + supplied
-    loss = ti.max(loss, c.tables.arena.zero())
-    c.bound.lost.store(w, 0, loss)
-    account.dissipate(w, loss)
+    c.bound.lost.store(w, 0, ti.max(loss, c.tables.arena.zero()))
+    account.dissipate(w, c.bound.lost.load(w, 0))
 
 
 def needs_end(c, w):

@@ -250,9 +250,9 @@ def step_of_poses(c) -> tuple:
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end))
-    corrections = repeat(
-        *measured, correction_rhs, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged
-    )
+    lacks = (correction_rhs, only(not_converged, *correction))
+    corrections = repeat(*measured, *lacks, at_most=c.bound.max_corrections, wanted=not_converged)
+    ends = (*when(c.by_impulses, keep_impulses), *work_of_jumps(c, measured))
     locks = (follow_motions, *when(c.kinematic.n, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
@@ -260,11 +260,7 @@ def step_of_poses(c) -> tuple:
         *found,
         *((only(is_taken_again, *again),) if c.bound.switches else ()),
         *damped,
-        advance_midpoint,
-        set_registers(rates=0),
-        corrections,
-        *((keep_impulses,) if c.by_impulses else ()),
-        *work_of_jumps(c, measured),
+        *(advance_midpoint, set_registers(rates=0), corrections, *ends),
         *rotors,
         end_row_forces,
         *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),

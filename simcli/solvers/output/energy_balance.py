@@ -26,6 +26,7 @@ from simcli.solvers.rows.active_set import power_of_laws
 from simcli.solvers.rows.islands import island_of, jumps_of
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
+from simcli.solvers.rows.stages import has_velocity_jump
 
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 _SEEN = (0, 1, 2, 3, 4, 6)  # of the ENERGY columns: those whose extremes are kept, the input and the drift last
@@ -261,54 +262,38 @@ def work_of_jumps(c, measured: tuple) -> tuple:
         c: core of the run.
         measured: stages that place links and measure rows.
     """
-    if not (c.reports["energy"] and (c.bound.switches or c.bound.repeats)):
-        return ()
-    halves = (go_half_with_start, *measured, note_stored, go_half_with_end, *measured, book_stored)
-    return (only(jumps_somewhere, *halves, return_to_end, *measured),)
+    steps = (go_half_with_start, *measured, note_stored, go_half_with_end, *measured, book_stored, return_to_end, *measured)
+    return when(c.reports["energy"] and (c.bound.switches or c.bound.repeats), only(has_velocity_jump, *steps))
 
 
-@ti.func
-def jumps_somewhere(c: ti.template(), w: ti.i32):
-    """The worlds whose step is of impulses, at least for an island."""
-    some = c.tables.arena.zero()
-    for k in range(c.bound.islands.n):
-        some = ti.max(some, jumps_of(c).load(w, k))
-    return some > 0.0
-
-
-def _start_of_step(c) -> tuple:
-    """Coordinates and velocities where the step began (inside kernels)."""
-    return (c.bound.q_start, c.state.qd) if c.is_natural else (c.q_base, c.qd_base)
+def _velocities_of_start(c):
+    return c.state.qd if c.is_natural else c.qd_base
 
 
 @ti.func
 def go_half_with_start(c: ti.template(), w: ti.i32):
     """From the start of a step, go half of it with the velocities there.
 
-    Reads:  c.state
     Writes: c.state.q, c.bound.q_kept
     """
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
-    q, v = _start_of_step(c)
-    retract(c.tables, q, c.state.q, v, w, c.constants.load(w, H) * 0.5)
+    retract(c.tables, c.bound.q_start, c.state.q, _velocities_of_start(c), w, c.constants.load(w, H) * 0.5)
 
 
 @ti.func
 def go_half_with_end(c: ti.template(), w: ti.i32):
     """From the start of a step, go with the velocities of its end, less the half of those of its start; if it jumps.
 
-    Reads:  c.{state, bound.move of natural coordinates}
     Writes: c.state.q, c.bound.move
     """
     h = c.constants.load(w, H)
-    q, v = _start_of_step(c)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
-        half = v.load(w, d) * h * 0.5
+        half = _velocities_of_start(c).load(w, d) * h * 0.5
         way = c.bound.move.load(w, d) if c.is_natural else c.state.qd.load(w, d) * h
         jumps = jumps_of(c).load(w, island_of(c, n)) > 0.0
         c.bound.move.store(w, d, select(jumps, way - half, half))
-    retract(c.tables, q, c.state.q, c.bound.move, w, 1.0)
+    retract(c.tables, c.bound.q_start, c.state.q, c.bound.move, w, 1.0)
 
 
 @ti.func
@@ -336,41 +321,23 @@ def book_stored(c: ti.template(), w: ti.i32):
     Reads:  c.bound.{stored, lost, system.laws.lock}
     Writes: c.forces.account.work
     """
-    most = _most_of_jumps(c, w)
-    lost = (c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5
-    c.forces.account.dissipate(w, ti.max(ti.min(lost, most), most * -1.0))
-
-
-@ti.func
-def _most_of_jumps(c: ti.template(), w: ti.i32):
-    """[J], by which the account of contacts may be wrong."""
     most = c.tables.arena.zero() + ti.math.inf
     if ti.static(c.touches):
         most = c.bound.lost.load(w, 0) * 1.0
         for k in range(c.bound.system.laws.n):
             most = select(c.bound.system.laws.lock.load(w, k) != FREE, most * 0.0 + ti.math.inf, most)
-    return most
+    lost = (c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5
+    c.forces.account.dissipate(w, ti.max(ti.min(lost, most), most * -1.0))
 
 
 @ti.func
 def _stored(c: ti.template(), w: ti.i32):
-    """[J]; powers are those of before."""
-    _load_springs(c, w)
+    """[J]; powers stay those of before, and forces on links none where they are found in the middle of steps."""
+    dissipated, supplied = c.forces.account.power.load(w, DISSIPATED), c.forces.account.power.load(w, SUPPLIED)
+    take_all(when(c.forces.has_external, load_external), c, w)
+    c.forces.account.set_power(w, dissipated, supplied)
+    if ti.static(c.is_midpoint):
+        for i in range(c.tables.n_links):
+            c.state.external.store(w, i, no_force(c.tables.arena.zero()))
     _kinetic, potential, elastic = energies(c, w)
     return potential + elastic
-
-
-@needs.external_forces
-@ti.func
-def _load_springs(c: ti.template(), w: ti.i32):
-    dissipated, supplied = c.forces.account.power.load(w, DISSIPATED), c.forces.account.power.load(w, SUPPLIED)
-    load_external(c, w)
-    c.forces.account.set_power(w, dissipated, supplied)
-    _forget_external(c, w)
-
-
-@needs.midpoints
-@ti.func
-def _forget_external(c: ti.template(), w: ti.i32):
-    for i in range(c.tables.n_links):
-        c.state.external.store(w, i, no_force(c.tables.arena.zero()))
