@@ -15,7 +15,7 @@ Source: Ericson (2005), 6.2 and 6.6.
 import numpy as np
 
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import any_lane, get_lane, local, vector
 
@@ -66,19 +66,14 @@ def order_shapes(c: ti.template(), w: ti.i32, islands: ti.template(), body: ti.t
     Writes: c.box_tree.{turn, notes}
     """
     h = c.box_tree
-    for i in range(islands.notes.load(w, islands.count) + 3):
-        h.notes.store(w, h.begun + i, 0)
+    n = islands.notes.load(w, islands.count) + 1
+    begin_groups(h.notes, w, h.begun, n)
     for k in range(h.n):
-        at = h.begun + _island_of(c, w, islands, body, k) + 2
-        h.notes.store(w, at, h.notes.load(w, at) + 1)
-    for i in range(islands.notes.load(w, islands.count) + 1):
-        at = h.begun + i + 2
-        h.notes.store(w, at, h.notes.load(w, at) + h.notes.load(w, at - 1))
+        count_in_group(h.notes, w, h.begun, _island_of(c, w, islands, body, k))
+    end_counting(h.notes, w, h.begun, n)
     for k in range(h.n):
-        at = h.begun + _island_of(c, w, islands, body, k) + 1
-        turn = h.notes.load(w, at)
+        turn = next_of_group(h.notes, w, h.begun, _island_of(c, w, islands, body, k))
         h.turn.store(w, turn, h.arena.zero() + ti.cast(k, h.arena.device.real))
-        h.notes.store(w, at, turn + 1)
 
 
 @ti.func

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
 
 ITS_ROWS, ITS_CONTACTS, ITS_EDGES, ITS_BODIES, ITS_VELOCITIES = range(5)  # kinds of members
@@ -265,19 +265,14 @@ def _list_members(p: ti.template(), w: ti.i32, kind: ti.template()):
     """
     g = p.large.islands
     first = ti.static(g.first[kind])
-    for i in range(g.notes.load(w, g.count) + 2):
-        g.notes.store(w, first + i, 0)
-    for k in range(_count_of(p, w, kind)):  # how many, two places on
-        at = first + _island_of(p, w, kind, k) + 2
-        g.notes.store(w, at, g.notes.load(w, at) + 1)
-    for i in range(g.notes.load(w, g.count)):
-        at = first + i + 2
-        g.notes.store(w, at, g.notes.load(w, at) + g.notes.load(w, at - 1))
+    count = g.notes.load(w, g.count)
+    begin_groups(g.notes, w, first, count)
     for k in range(_count_of(p, w, kind)):
-        at = first + _island_of(p, w, kind, k) + 1
-        place = g.notes.load(w, at)
+        count_in_group(g.notes, w, first, _island_of(p, w, kind, k))
+    end_counting(g.notes, w, first, count)
+    for k in range(_count_of(p, w, kind)):
+        place = next_of_group(g.notes, w, first, _island_of(p, w, kind, k))
         g.notes.store(w, g.members[kind] + place, k)
-        g.notes.store(w, at, place + 1)
 
 
 def keep_for_all(p, w, array):

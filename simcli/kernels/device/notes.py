@@ -108,6 +108,39 @@ class Notes:
                 self.at(block, k + n)._assign(part)
 
 
+@ti.func
+def begin_groups(notes: ti.template(), w: ti.i32, first: ti.i32, n: ti.i32):
+    """Begin a counting sort of members into n groups; then come `count_in_group`, `end_counting` and `next_of_group`.
+
+    In the end, from `first` on, stands where the members of each group begin, and where the last one ends: n + 2 notes.
+    """
+    for i in range(n + 2):
+        notes.store(w, first + i, 0)
+
+
+def count_in_group(notes, w, first, group) -> None:
+    """Count a member of a group (inside kernels)."""
+    at = first + group + 2  # two places on: the sums give where the group begins one place on, where members move it
+    notes.store(w, at, notes.load(w, at) + 1)
+
+
+@ti.func
+def end_counting(notes: ti.template(), w: ti.i32, first: ti.i32, n: ti.i32):
+    """All members are counted."""
+    for i in range(n):
+        at = first + i + 2
+        notes.store(w, at, notes.load(w, at) + notes.load(w, at - 1))
+
+
+@ti.func
+def next_of_group(notes: ti.template(), w: ti.i32, first: ti.i32, group: ti.i32):
+    """The place of the next member of a group, those of all groups counted."""
+    at = first + group + 1
+    place = notes.load(w, at)
+    notes.store(w, at, place + 1)
+    return place
+
+
 _MOST = 2**31 - 1
 _WORD = 1 << 20  # steps are kept as multiples of it and the rest, which are whole in single precision, too
 
