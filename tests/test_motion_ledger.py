@@ -484,7 +484,7 @@ HITS = {
     "a stop ends what a spring does": (STOP + SPRING, FALLS | {"HEIGHT": 0, "GRAVITY": 0, "IS_HELD": "true"}),
 }
 MISSED = 4e-4  # relative to what is lost: forces of springs change within a step of 5 ms; contacts are found to 1e-8 m/s
-LATE = 0.02  # likewise, where velocities are half a step late all the time: what a bounce has then
+LATE = 0.02  # likewise, where velocities are half a step late all the time, or in the step before a stop: what it has then
 
 
 HITTING = covering(((case, *mode) for case, mode in product(HITS, MODES) if mode[0] != "affine"), 1)
@@ -506,4 +506,5 @@ def test_what_an_impact_loses_is_what_is_gone(case, solver, integrator, tmp_path
     with simcli.open(tmp_path / "out.h5") as run:
         lost = run.energy.total[0, 0] - run.energy.total[-1, 0]
         assert lost > 0.1
-        assert run.energy.dissipated[-1, 0] == pytest.approx(lost, rel=LATE if integrator == "semi_implicit" else MISSED)
+        is_late = integrator == "semi_implicit" or (more and integrator in ("rk4", "implicit"))
+        assert run.energy.dissipated[-1, 0] == pytest.approx(lost, rel=LATE if is_late else MISSED)

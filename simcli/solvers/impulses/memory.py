@@ -233,7 +233,7 @@ def finish_impulses(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and its work.
 
     Reads:  c
-    Writes: c.state.qd, c.forces.account.work, c.bound.{impulses, lost}
+    Writes: c.state.qd, c.forces.account.work, c.bound.impulses
     """
     keep_impulses(c, w)
     add_late_holds(c, w)
@@ -247,7 +247,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
-    Writes: c.bound.{impulses, tries, lost}, c.forces.account.work
+    Writes: c.bound.{impulses, tries}, c.forces.account.work
     """
     m = c.bound.impulses
     _remember(c, w)
@@ -276,8 +276,7 @@ def _book_loss(c, w):
         supplied = work_of_surfaces(m.contacts, m.problem, w)
         account.supply(w, supplied)
         loss = loss + supplied
-    c.bound.lost.store(w, 0, ti.max(loss, c.tables.arena.zero()))
-    account.dissipate(w, c.bound.lost.load(w, 0))
+    account.dissipate(w, ti.max(loss, c.tables.arena.zero()))
 
 
 def needs_end(c, w):

@@ -227,11 +227,12 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
     """q+ = q + h (v + g a); the velocities stay those of the start until `end_velocities`.
 
     Reads:  c.state, c.bound
-    Writes: c.state.q, c.bound.{q_start, move}, c.forces.account.work
+    Writes: c.state.q, c.bound.{q_start, move, work_kept}, c.forces.account.work
     """
     s = c.state
     h = c.constants.load(w, H)
     g = c.g.load(w, 0)
+    copy(c.bound.work_kept, c.forces.account.work, 2, w)
     book_efforts(c, w, h, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)

@@ -17,7 +17,6 @@ from simcli.kernels.forces.signals import drive
 from simcli.kernels.forces.wrenches import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.bounded_laws import FREE
 from simcli.solvers.base import needs
 from simcli.solvers.base.clock import LEAN
 from simcli.solvers.base.integrators import H
@@ -256,7 +255,7 @@ def work_of_jumps(c, measured: tuple) -> tuple:
     Such a step moves along the velocities of its end, so that forces that store energy give h F . v+. Impulses and powers
     are booked along mean velocities, with which the kinetic energy changes by h F . (v + v+) / 2. The difference is booked
     here as lost: half of V(q (+) h/2 v) - V(q (+) h (v+ - v/2)), exact for forces that are linear in the coordinates. It is
-    no more than what contacts have taken, where no law holds anything: what an elastic impact gains is drift.
+    no more than what the step has dissipated: what an elastic impact gains is drift.
 
     Args:
         c: core of the run.
@@ -318,14 +317,10 @@ def note_stored(c: ti.template(), w: ti.i32):
 def book_stored(c: ti.template(), w: ti.i32):
     """Book half of what is stored here, less what was noted, as given back.
 
-    Reads:  c.bound.{stored, lost, system.laws.lock}
+    Reads:  c.bound.{stored, work_kept}
     Writes: c.forces.account.work
     """
-    most = c.tables.arena.zero() + ti.math.inf
-    if ti.static(c.touches):
-        most = c.bound.lost.load(w, 0) * 1.0
-        for k in range(c.bound.system.laws.n):
-            most = select(c.bound.system.laws.lock.load(w, k) != FREE, most * 0.0 + ti.math.inf, most)
+    most = ti.max(c.forces.account.work.load(w, DISSIPATED) - c.bound.work_kept.load(w, DISSIPATED), c.tables.arena.zero())
     lost = (c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5
     c.forces.account.dissipate(w, ti.max(ti.min(lost, most), most * -1.0))
 

@@ -98,8 +98,7 @@ class Constrained:
             them.
         held_power: [W] of locked dofs before the corrections of a step of impulses.
         parts: 1 where a step is taken again because nothing touches in it.  parts_of: (islands) likewise.
-        stored: [J] half a step after its start, along the velocities there (output/energy_balance.py).  lost: [J] in its
-            contacts.
+        stored: [J] half a step after its start, along the velocities there (output/energy_balance.py).
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
@@ -157,7 +156,7 @@ class Constrained:
         self.switches = tables.is_natural and (self.repeats or is_touching)
         self.impulses = impulses(self.system, n_locks) if impulses else None
         self.lay_islands(constraints, model, tables, arena, stages)
-        self.parts, self.held_power, self.stored, self.lost = arena.single.arrays(4)
+        self.parts, self.held_power, self.stored = arena.single.arrays(3)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
