@@ -3,6 +3,7 @@
 Of piles of cubes with barrier contact, `--task cubes`, steps per second and Newton iterations are found here, too.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,7 +132,8 @@ def table(rows: list[dict]) -> str:
 
 
 CHAINS = (2, 7, 20)  # hinges
-PILES, LONG = (4, 10), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
+PILES, LONG = (4, 10, 22), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
+MANY = (1000, 10000)  # boxes in stacks of five, which do not touch each other
 CHAIN_STEP = 0.5  # [m] between hinges
 WALLS = (250, 1000)  # stones of a wall, in courses of which each has 2.5 times as many as there are courses
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
@@ -175,19 +177,33 @@ def _chain(folder: Path, n: int, angle: float) -> Path:
 
 
 def large(folder: Path) -> Iterator[tuple[Path, float]]:
-    """Worlds of many bodies, else as `chains`: falling piles, chains that hang almost straight, walls, stacks at rest."""
-    for side, share in zip(PILES, (0.125, 0.0625), strict=True):
-        lines = [*boxes(side), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
-        yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *lines]), share
+    """Worlds of many bodies, else as `chains`: piles that fall, stacks, chains almost straight, walls, piles at rest."""
+    ends = ["solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
+    for side, share in zip(PILES, (0.125, 0.0625, 0.0625), strict=True):
+        yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *boxes(side), *ends]), share
+    for n in MANY:
+        yield _written(folder / f"stacks{n}.yaml", [f"name: stacks{n}", *_many_stacks(n), *ends]), 0.05
     for n, share in zip(LONG, (0.25, 0.025), strict=True):
         yield _chain(folder, n, 0.001), share
     for n in WALLS:
-        lines = [*_wall(n), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
-        yield _written(folder / f"wall{n}.yaml", [f"name: wall{n}", *lines]), 0.05
+        yield _written(folder / f"wall{n}.yaml", [f"name: wall{n}", *_wall(n), *ends]), 0.05
     for name, contact in (("rest", ""), ("asleep", ", contact: {sleep_after: 5 ms}")):
         solver = f"solver: {{type: generalized, dt: 0.005{contact}}}"
         lines = [*boxes(PILES[-1], 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
         yield _written(folder / f"{name}{PILES[-1] ** 3}.yaml", [f"name: {name}{PILES[-1] ** 3}", *lines]), 1.0
+
+
+def _many_stacks(n: int) -> list[str]:
+    """Lines of a scene without its solver: n boxes in stacks of five, at rest, in rows 0.5 m apart."""
+    side = math.ceil((n / 5) ** 0.5)
+    lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
+    for k in range(n):
+        (y, x), layer = divmod(k // 5, side), k % 5
+        lines.append(
+            f"  c{k}: {{pose: {{xyz: [{0.5 * x}, {0.5 * y}, {(layer + 0.5) * _SIZE:.1f}]}}, shapes: {{it: {{type: box, "
+            f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}"
+        )
+    return lines
 
 
 def _wall(n: int) -> list[str]:
