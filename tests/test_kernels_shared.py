@@ -110,10 +110,27 @@ def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path,
     ],
 )
 def test_another_number_of_shapes_needs_no_other_kernel(solver, device, tmp_path, monkeypatch):
-    for n in (2, 3):
+    compare_balls((2, 3), solver, device, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["rk4", "implicit"])
+def test_another_number_of_shapes_beside_smooth_steps_needs_no_other_kernel(integrator, tmp_path, monkeypatch):
+    compare_balls((2, 3), f"generalized, integrator: {integrator}", "cpu", tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["generalized", "maximal"])
+def test_another_number_of_shapes_of_a_large_world_needs_no_other_kernel(solver, tmp_path, monkeypatch):
+    compare_balls((70, 80), solver, "cpu", tmp_path, monkeypatch)
+
+
+def compare_balls(counts, solver, device, folder, monkeypatch):
+    """Fail unless scenes of two numbers of balls take the same kernels."""
+    for n in counts:
         bodies = ", ".join(f"b{k}: {{pose: {{xyz: [{3 * k}, 0, 1]}}}}" for k in range(n))
-        (tmp_path / f"{n}.yaml").write_text(BALLS.format(solver=solver, bodies=bodies))
-    first, second = kernels_of([tmp_path / "2.yaml", tmp_path / "3.yaml"], device, monkeypatch)
+        (folder / f"{n}.yaml").write_text(BALLS.format(solver=solver, bodies=bodies))
+    first, second = kernels_of([folder / f"{n}.yaml" for n in counts], device, monkeypatch)
     assert first
     assert second <= first
 

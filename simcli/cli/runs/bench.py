@@ -245,7 +245,7 @@ def growths(task: BenchTask, rows: list[BenchRow]) -> dict[str, float]:
     times = np.log([row.microseconds for row in rows])
     sizes: dict[str, Sequence[int]] = {"windows": bench_scenes.WINDOWS} if task is BenchTask.FOURBAR else {}
     if task is BenchTask.LARGE:
-        sizes = {"boxes": [side**3 for side in bench_scenes.PILES], "boxes in stacks": bench_scenes.MANY}
+        sizes = {"boxes": [side**3 for side in bench_scenes.PILES], "boxes in stacks": bench_scenes.IN_STACKS}
         sizes |= {"links": bench_scenes.LONG, "stones": bench_scenes.WALLS}
     found, first = {}, 0
     for name, counts in sizes.items():

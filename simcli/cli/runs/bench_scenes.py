@@ -133,7 +133,7 @@ def table(rows: list[dict]) -> str:
 
 CHAINS = (2, 7, 20)  # hinges
 PILES, LONG = (4, 10, 22), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
-MANY = (1000, 10000)  # boxes in stacks of five, which do not touch each other
+IN_STACKS = (1000, 10000)  # boxes in stacks of five, which do not touch each other
 CHAIN_STEP = 0.5  # [m] between hinges
 WALLS = (250, 1000)  # stones of a wall, in courses of which each has 2.5 times as many as there are courses
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
@@ -181,7 +181,7 @@ def large(folder: Path) -> Iterator[tuple[Path, float]]:
     ends = ["solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
     for side, share in zip(PILES, (0.125, 0.0625, 0.0625), strict=True):
         yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *boxes(side), *ends]), share
-    for n in MANY:
+    for n in IN_STACKS:
         yield _written(folder / f"stacks{n}.yaml", [f"name: stacks{n}", *_many_stacks(n), *ends]), 0.05
     for n, share in zip(LONG, (0.25, 0.025), strict=True):
         yield _chain(folder, n, 0.001), share

@@ -88,7 +88,7 @@ def _make_room(g: ti.template(), w: ti.i32):
     s = g.islands
     g.notes.store(w, g.entry, 0)
     for i in range(s.notes.load(w, s.count)):
-        m = s.notes.load(w, s.first[ITS_BODIES] + i + 1) - s.notes.load(w, s.first[ITS_BODIES] + i)
+        m = s.first[ITS_BODIES].load(w, i + 1) - s.first[ITS_BODIES].load(w, i)
         room = ti.min(g.room_of_body * m, m * (m - 1) // 2)
         g.notes.store(w, g.entry + i + 1, g.notes.load(w, g.entry + i) + room)
         if s.notes.load(w, s.changed) != 0:
@@ -126,7 +126,7 @@ def clear_graph(g: ti.template(), w: ti.i32, has_edges: ti.i32):
         g.notes.store(w, g.near + k, 0)
     if has_edges != 0:
         for k in range(place_at_hand(g, w, ITS_EDGES, 0), place_at_hand(g, w, ITS_EDGES, 1)):
-            e = g.islands.notes.load(w, g.islands.members[ITS_EDGES] + k)
+            e = g.islands.members[ITS_EDGES].load(w, k)
             connect(g, w, g.islands.edge.at(2 * e), g.islands.edge.at(2 * e + 1))
 
 
@@ -166,7 +166,7 @@ def order_bodies(g: ti.template(), w: ti.i32):
     for k in range(m):
         if fits != 0:
             v, first_left, least = least_coupled(g, w, first_left, least)
-            body = g.islands.notes.load(w, g.islands.members[ITS_BODIES] + base + v)
+            body = g.islands.members[ITS_BODIES].load(w, base + v)
             g.notes.store(w, g.order + base + k, body)
             g.notes.store(w, g.position + body, base + k)
             g.notes.store(w, g.start + base + k, fill)
@@ -179,7 +179,7 @@ def order_bodies(g: ti.template(), w: ti.i32):
                     u = g.notes.load(w, g.column + e)
                     _join(g, w, u, v, words_of(m))
                     count_neighbours(g, w, u, words_of(m))
-                    g.notes.store(w, g.column + e, g.islands.notes.load(w, g.islands.members[ITS_BODIES] + base + u))
+                    g.notes.store(w, g.column + e, g.islands.members[ITS_BODIES].load(w, base + u))
             g.notes.store(w, g.stop + base + k, fill)
             _move_degree(g, w, v, -1)
     put_of_island(g, w, g.fill, fill)
@@ -335,7 +335,7 @@ def find_pattern(g: ti.template(), w: ti.i32):
             put_of_island(g, w, g.state, ti.select(less == 0, COMPLETE, OPEN))
     transpose(g, w)
     for n in range(place_at_hand(g, w, ITS_EDGES, 0), place_at_hand(g, w, ITS_EDGES, 1)):
-        e = g.islands.notes.load(w, g.islands.members[ITS_EDGES] + n)
+        e = g.islands.members[ITS_EDGES].load(w, n)
         g.notes.store(w, g.place + e, find_entry(g, w, g.islands.edge.at(2 * e), g.islands.edge.at(2 * e + 1)))
     for k in range(first, first + of_island(g, w, g.n_pairs)):
         entry = find_entry(g, w, g.notes.load(w, g.pair + 2 * k), g.notes.load(w, g.pair + 2 * k + 1))

@@ -12,6 +12,7 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 
 ITS_ROWS, ITS_CONTACTS, ITS_EDGES, ITS_BODIES, ITS_VELOCITIES = range(5)  # kinds of members
 DOFS = 6  # velocities of a body
@@ -28,7 +29,8 @@ class IslandSets:
         n_contacts: capacity.
 
     Attributes:
-        notes: integers.  above: (n) a body of the same island, at last its first one.  number: (n) of the island of a body.
+        notes: integers; those of which there is one come first, at places that are the same in every scene.
+        above: (n) a body of the same island, at last its first one.  number: (n) of the island of a body.
         count, island: how many there are, and which is at hand.  changed: 1 if bodies are in other islands than before.
         members, first: by kind, members in the order of islands, and (islands + 1) where those of each begin.
         span: where the members at hand begin and end, of each kind: of one island, or of all.
@@ -45,12 +47,12 @@ class IslandSets:
         self.arena, self.n, self.n_edges, self.n_rows = arena, n, len(edges), len(homes)
         self.edge, self.home = arena.ints(edges), arena.ints(homes)
         notes = self.notes = Notes(arena, ti.i32)
-        self.above, self.number, self.rank = (notes.reserve(n) for _ in range(3))
         self.count, self.island, self.changed, self.span = (notes.reserve(k) for k in (1, 1, 1, 8))
-        self.members = [notes.reserve(count) for count in (len(homes), n_contacts, len(edges), n, DOFS * n)]
-        self.first = [notes.reserve(n + 3) for _ in range(4)]
-        self.met, self.n_met = notes.reserve(2 * n_contacts), notes.reserve(1)
-        self.queue, self.n_queued, self.n_taken = notes.reserve(n + 1), notes.reserve(1), notes.reserve(1)
+        self.n_met, self.n_queued, self.n_taken = (notes.reserve(1) for _ in range(3))
+        self.above, self.number, self.rank = (notes.reserve(n) for _ in range(3))
+        self.met, self.queue = notes.reserve(2 * n_contacts), notes.reserve(n + 1)
+        self.members = [_list(arena, count) for count in (len(homes), n_contacts, len(edges), n, DOFS * n)]
+        self.first = [_list(arena, n + 3) for _ in range(4)]
         self.kept = Notes(arena)
         self.carried: list = []
         self.worst: list = []
@@ -61,9 +63,16 @@ class IslandSets:
         self.carried += carried
         self.worst += worst
 
-    def place_of(self, k: int) -> int:
-        """Where numbers of the islands stand: of those that are carried, then of those of worlds."""
-        return min(k, len(self.carried)) * (self.n + 1) + max(0, k - len(self.carried))
+    def place_of(self, island, k: int):
+        """Where number k of an island stands, behind the largest ones (inside kernels)."""
+        return len(self.worst) + island * len(self.carried) + k
+
+
+def _list(arena: Arena, n: int) -> Notes:
+    """Memory of n whole numbers: its places are the same in every scene, as those behind others are not."""
+    notes = Notes(arena, ti.i32)
+    notes.reserve(n)
+    return notes
 
 
 def begin_of(p, w, kind):
@@ -83,7 +92,9 @@ def end_of(p, w, kind, count=None):
     """
     if not p.is_parted:
         if count is None:
-            count = p.n if kind == ITS_VELOCITIES else _count_of(p, w, kind) if p.is_large else whole(p.live, w, kind)
+            count = (
+                number(p, "n") if kind == ITS_VELOCITIES else _count_of(p, w, kind) if p.is_large else whole(p.live, w, kind)
+            )
         return count
     if kind == ITS_VELOCITIES:
         return DOFS * end_of(p, w, ITS_BODIES)
@@ -94,7 +105,7 @@ def member(p, w, kind, k):
     """The row, contact, body or velocity at a place (inside kernels)."""
     if not p.is_parted:
         return k
-    return p.large.islands.notes.load(w, p.large.islands.members[kind] + k)
+    return p.large.islands.members[kind].load(w, k)
 
 
 @ti.func
@@ -112,13 +123,13 @@ def find_islands(p: ti.template(), w: ti.i32):
         for kind in ti.static(range(4)):
             _list_members(p, w, kind)
         for k in range(g.n):
-            body = g.notes.load(w, g.members[ITS_BODIES] + k)
+            body = g.members[ITS_BODIES].load(w, k)
             g.notes.store(w, g.rank + body, k)
             for m in ti.static(range(DOFS)):
-                g.notes.store(w, g.members[ITS_VELOCITIES] + DOFS * k + m, DOFS * body + m)
+                g.members[ITS_VELOCITIES].store(w, DOFS * k + m, DOFS * body + m)
     take_all_islands(p, w)
     for k, array in ti.static(list(enumerate(g.carried))):
-        _keep_for_all(g, w, g.place_of(k), array)
+        _keep_for_all(g, w, k, array)
 
 
 @ti.func
@@ -230,10 +241,8 @@ def _body_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
 
 def _count_of(p, w, kind):
     """How many members all islands have together (inside kernels)."""
-    g = p.large.islands
-    return (
-        whole(p.stated, w, 0) if kind == ITS_CONTACTS else {ITS_ROWS: g.n_rows, ITS_EDGES: g.n_edges, ITS_BODIES: g.n}[kind]
-    )
+    names = {ITS_ROWS: "n_rows", ITS_EDGES: "n_edges", ITS_BODIES: "n"}
+    return whole(p.stated, w, 0) if kind == ITS_CONTACTS else number(p.large.islands, names[kind])
 
 
 def _island_of(p, w, kind, k):
@@ -264,15 +273,13 @@ def _list_members(p: ti.template(), w: ti.i32, kind: ti.template()):
     Writes: p.large.islands.{members, first}
     """
     g = p.large.islands
-    first = ti.static(g.first[kind])
     count = g.notes.load(w, g.count)
-    begin_groups(g.notes, w, first, count)
+    begin_groups(g.first[kind], w, 0, count)
     for k in range(_count_of(p, w, kind)):
-        count_in_group(g.notes, w, first, _island_of(p, w, kind, k))
-    end_counting(g.notes, w, first, count)
+        count_in_group(g.first[kind], w, 0, _island_of(p, w, kind, k))
+    end_counting(g.first[kind], w, 0, count)
     for k in range(_count_of(p, w, kind)):
-        place = next_of_group(g.notes, w, first, _island_of(p, w, kind, k))
-        g.notes.store(w, g.members[kind] + place, k)
+        g.members[kind].store(w, next_of_group(g.first[kind], w, 0, _island_of(p, w, kind, k)), k)
 
 
 def keep_for_all(p, w, array):
@@ -281,13 +288,13 @@ def keep_for_all(p, w, array):
     Writes: p.large.islands.kept
     """
     g = p.large.islands
-    _keep_for_all(g, w, g.place_of([array is one for one in g.carried].index(True)), array)
+    _keep_for_all(g, w, [array is one for one in g.carried].index(True), array)
 
 
 @ti.func
-def _keep_for_all(g: ti.template(), w: ti.i32, at: ti.i32, array: ti.template()):
+def _keep_for_all(g: ti.template(), w: ti.i32, k: ti.template(), array: ti.template()):
     for i in range(g.notes.load(w, g.count)):
-        g.kept.store(w, at + i, array.load(w, 0))
+        g.kept.store(w, g.place_of(i, k), array.load(w, 0))
 
 
 @ti.func

@@ -26,6 +26,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.build import smooth_laws
@@ -34,7 +35,7 @@ from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
 from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
-from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, remember
+from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, note_lag, remember
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER, pattern_of
 from simcli.solvers.impulses.mass import mirrored, places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
@@ -262,9 +263,8 @@ def _remember(c, w):
     remember(m.contacts, m.problem, w, c.constants.load(w, H))
     if c.is_natural:
         find_gaps(m.contacts.collider, c.tables, c.state, w)
-    if m.contacts.lag is None:  # velocities of steps of impulses are those half a step before their positions
-        for k in range(c.bound.islands.n):
-            m.contacts.lagging.store(w, k, jumps_of(c).load(w, k) * 0.5)
+    if m.contacts.lag is None:
+        note_lag(m.contacts, w, jumps_of(c), number(c.bound.islands, "n"))
     drop_open_contacts(m.contacts, m.problem, w, c.constants.load(w, H))
 
 

@@ -30,7 +30,7 @@ def begin_islands(p: ti.template(), w: ti.i32):
     g.notes.store(w, g.n_queued, 0)
     g.notes.store(w, g.n_taken, 0)
     for k in ti.static(range(len(g.worst))):
-        g.kept.store(w, g.place_of(len(g.carried) + k), p.arena.zero())
+        g.kept.store(w, k, p.arena.zero())
 
 
 @ti.func
@@ -52,9 +52,9 @@ def take_island(p: ti.template(), w: ti.i32, island: ti.i32):
     g.notes.store(w, g.island, island)
     for kind in ti.static(range(4)):
         for k in ti.static(range(2)):
-            g.notes.store(w, g.span + 2 * kind + k, g.notes.load(w, g.first[kind] + island + k))
+            g.notes.store(w, g.span + 2 * kind + k, g.first[kind].load(w, island + k))
     for k, array in ti.static(list(enumerate(g.carried))):
-        array.store(w, 0, g.kept.load(w, g.place_of(k) + island))
+        array.store(w, 0, g.kept.load(w, g.place_of(island, k)))
 
 
 @ti.func
@@ -66,14 +66,13 @@ def leave_island(p: ti.template(), w: ti.i32):
     g = p.large.islands
     island = g.notes.load(w, g.island)
     for k, array in ti.static(list(enumerate(g.carried))):
-        g.kept.store(w, g.place_of(k) + island, array.load(w, 0))
+        g.kept.store(w, g.place_of(island, k), array.load(w, 0))
     for k, array in ti.static(list(enumerate(g.worst))):
-        at = ti.static(g.place_of(len(g.carried) + k))
-        g.kept.store(w, at, ti.max(g.kept.load(w, at), array.load(w, 0)))
+        g.kept.store(w, k, ti.max(g.kept.load(w, k), array.load(w, 0)))
     if island + 1 == g.notes.load(w, g.count):
         take_all_islands(p, w)
         for k, array in ti.static(list(enumerate(g.worst))):
-            array.store(w, 0, g.kept.load(w, g.place_of(len(g.carried) + k)))
+            array.store(w, 0, g.kept.load(w, k))
 
 
 @ti.func
