@@ -343,15 +343,17 @@ def test_the_rule_is_that_of_every_single_pair(seed, tmp_path, all_supported):
 @pytest.mark.parametrize("least", [20, MANY_SHAPES])  # compared pair by pair, or found by a tree
 def test_tables_of_contact_grow_with_the_shapes_and_no_faster(least, tmp_path, all_supported, device):
     """Pairs are found, not listed: on the host and on the device each further ball takes as much as the one before."""
-    sizes = []
-    for n in (least, least + 10, least + 20):
+    sizes, notes = [], []
+    for n in (least, least + 5, least + 10):  # the tree has as many leaves, a power of two
         balls = {f"b{k}": f"shapes: {{s: {BALL}}}" for k in range(n)}
         model = read_model(tmp_path, scene(balls, "contact: {capacity: 9}\n", "{ground: {type: plane}}"))
         arena = Arena(device.for_worlds(1), 1)
         Collider(model, Tables(model, arena), arena)
         columns = (getattr(model.contacts, one.name) for one in fields(model.contacts))
         sizes.append((sum(np.asarray(column).nbytes for column in columns), *arena.lay_out().values()))
+        notes.append(sum(each.size for each in arena.notes))
     assert len({tuple(np.subtract(b, a).tolist()) for a, b in pairwise(sizes)}) == 1
+    assert notes[2] - notes[0] < 100 * 10, notes
 
 
 RADIUS, RELEASE = 0.1, 0.1

@@ -241,8 +241,9 @@ def _body_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
 
 def _count_of(p, w, kind):
     """How many members all islands have together (inside kernels)."""
-    names = {ITS_ROWS: "n_rows", ITS_EDGES: "n_edges", ITS_BODIES: "n"}
-    return whole(p.stated, w, 0) if kind == ITS_CONTACTS else number(p.large.islands, names[kind])
+    if kind == ITS_CONTACTS:
+        return whole(p.stated, w, 0)
+    return number(p.large.islands, {ITS_ROWS: "n_rows", ITS_EDGES: "n_edges", ITS_BODIES: "n"}[kind])
 
 
 def _island_of(p, w, kind, k):

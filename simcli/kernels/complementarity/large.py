@@ -1,13 +1,12 @@
 """What a large world keeps instead of dense matrices: the few velocities that a row sees, and the mass of each body.
 
-Velocities belong to bodies, DOFS each, and bodies are coupled by rows and contacts alone:
+Velocities belong to bodies, DOFS each, and bodies are coupled by rows and contacts alone, differently in each world, so that
+a block is one world:
 
     rows      entries on a pattern that the scene has for good; duplicates add up
     contacts  at most two bodies, DOFS columns of three for each
     spins     as contacts, of what turns
     mass      a block for each body
-
-One lane alone: which bodies touch differs between worlds.
 
 Source: Saad (2003), chapter 9. Deviation: see large_problem.py.
 """
@@ -36,6 +35,7 @@ from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, vector
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Mat3, Vec3
 
 ROWS_SEEN = 3  # of a contact: the normal, two tangents
@@ -149,7 +149,7 @@ def body_of(p, w, c, side):
 
 def place_of_seen(p, triple):
     """Where in p.large.sixes stands what contacts, or their spins, see."""
-    return p.large.seen if triple is p.contacts else p.large.turning
+    return p.large.seen if triple is p.contacts else number(p.large, "turning")
 
 
 def seen_rows(p, view, w, c, side) -> list:

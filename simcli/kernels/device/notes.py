@@ -113,6 +113,8 @@ def begin_groups(notes: ti.template(), w: ti.i32, first: ti.i32, n: ti.i32):
     """Begin a counting sort of members into n groups; then come `count_in_group`, `end_counting` and `next_of_group`.
 
     In the end, from `first` on, stands where the members of each group begin, and where the last one ends: n + 2 notes.
+
+    Writes: notes
     """
     for i in range(n + 2):
         notes.store(w, first + i, 0)
@@ -126,7 +128,10 @@ def count_in_group(notes, w, first, group) -> None:
 
 @ti.func
 def end_counting(notes: ti.template(), w: ti.i32, first: ti.i32, n: ti.i32):
-    """All members are counted."""
+    """All members are counted: sums say where groups begin.
+
+    Writes: notes
+    """
     for i in range(n):
         at = first + i + 2
         notes.store(w, at, notes.load(w, at) + notes.load(w, at - 1))
@@ -134,7 +139,10 @@ def end_counting(notes: ti.template(), w: ti.i32, first: ti.i32, n: ti.i32):
 
 @ti.func
 def next_of_group(notes: ti.template(), w: ti.i32, first: ti.i32, group: ti.i32):
-    """The place of the next member of a group, those of all groups counted."""
+    """The place of the next member of a group, after `end_counting`.
+
+    Writes: notes
+    """
     at = first + group + 1
     place = notes.load(w, at)
     notes.store(w, at, place + 1)

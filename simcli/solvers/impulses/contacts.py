@@ -240,7 +240,10 @@ def _begin_with(k, p, w, lane, c, impulse, slips, bent):
 
 @ti.func
 def note_lag(k: ti.template(), w: ti.i32, jumps: ti.template(), n: ti.i32):
-    """Velocities of steps of impulses, of n islands, are those half a step before their positions."""
+    """Velocities of steps of impulses, of n islands, are those half a step before their positions.
+
+    Writes: k.lagging
+    """
     for i in range(n):
         k.lagging.store(w, i, jumps.load(w, i) * 0.5)
 

@@ -166,7 +166,7 @@ def find_finest(c: ti.template(), w: ti.i32):
 def _tolerance(c, w):
     """[m/s], that of the scene, or what can be met (inside kernels)."""
     m = c.bound.impulses
-    return _tolerance_of_rows(c, w) if m.finest_of_rows > 0.0 else m.tolerance
+    return _tolerance_of_rows(c, w) if m.finest_of_rows > 0.0 else number(m, "tolerance")
 
 
 @ti.func

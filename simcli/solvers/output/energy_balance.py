@@ -8,13 +8,12 @@ forces jump, `follow_signals` closes an account and opens the next one.
 
 from simcli.kernels.articulation.report import mechanical_energy, put
 from simcli.kernels.articulation.retraction import retract
-from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.device.stage_lists import only, sum_of, take_all, when
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED, effort_power, elastic_energy
 from simcli.kernels.forces.signals import drive
-from simcli.kernels.forces.wrenches import load_links
+from simcli.kernels.forces.wrenches import energy_of_springs, load_links
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.solvers.base import needs
@@ -43,13 +42,13 @@ def energies(c: ti.template(), w: ti.i32):
     return sum_of(c.spins, kinetic, c, w), potential, elastic
 
 
-def stores(c) -> tuple:
+def stores(c, with_contacts: bool = True) -> tuple:
     """What stores elastic energy."""
     has_laws = c.constrained and c.bound.system.laws.n > 0
     return (
         *when(c.forces.has_elastic, _energy_of_forces),
         *when(c.has_compliance, row_energy),
-        *when(c.touches, _energy_of_contacts),
+        *when(c.touches and with_contacts, _energy_of_contacts),
         *when(c.forces.has_elastic and has_laws, law_energy),
     )
 
@@ -252,10 +251,10 @@ def _account(c: ti.template(), w: ti.i32, stage: ti.i32, change: ti.template()):
 def work_of_jumps(c, measured: tuple) -> tuple:
     """Stages that end the account of a step of impulses, for integrators whose other steps are smooth.
 
-    Such a step moves along the velocities of its end, so that forces that store energy give h F . v+. Impulses and powers
-    are booked along mean velocities, with which the kinetic energy changes by h F . (v + v+) / 2. The difference is booked
-    here as lost: half of V(q (+) h/2 v) - V(q (+) h (v+ - v/2)), exact for forces that are linear in the coordinates. It is
-    no more than what the step has dissipated: what an elastic impact gains is drift.
+    Such a step moves along the velocities of its end: forces that store energy give h F . v+. The account of contacts, stops
+    and joint efforts goes along mean velocities, with which the kinetic energy changes by h F . (v + v+) / 2. Booked here as
+    lost is the difference, half of V(q (+) h/2 v) - V(q (+) h (v+ - v/2)), exact for forces linear in q; of forces on links
+    those of springs. No more is taken back than the step has dissipated, nor, as contacts may be elastic, booked with them.
 
     Args:
         c: core of the run.
@@ -273,6 +272,7 @@ def _velocities_of_start(c):
 def go_half_with_start(c: ti.template(), w: ti.i32):
     """From the start of a step, go half of it with the velocities there.
 
+    Reads:  c.bound.q_start, c.state.qd or c.qd_base
     Writes: c.state.q, c.bound.q_kept
     """
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
@@ -281,8 +281,9 @@ def go_half_with_start(c: ti.template(), w: ti.i32):
 
 @ti.func
 def go_half_with_end(c: ti.template(), w: ti.i32):
-    """From the start of a step, go with the velocities of its end, less the half of those of its start; if it jumps.
+    """From the start of a step, go with the velocities of its end, less half of those of its start; if smooth, that half.
 
+    Reads:  c.bound.{q_start, jumps}, in natural coordinates c.bound.move, else c.qd_base; c.state.qd
     Writes: c.state.q, c.bound.move
     """
     h = c.constants.load(w, H)
@@ -292,13 +293,25 @@ def go_half_with_end(c: ti.template(), w: ti.i32):
         way = c.bound.move.load(w, d) if c.is_natural else c.state.qd.load(w, d) * h
         jumps = jumps_of(c).load(w, island_of(c, n)) > 0.0
         c.bound.move.store(w, d, select(jumps, way - half, half))
+    _leave_locks(c, w)
     retract(c.tables, c.bound.q_start, c.state.q, c.bound.move, w, 1.0)
+
+
+@needs.locks
+@ti.func
+def _leave_locks(c: ti.template(), w: ti.i32):
+    """Locked dofs of the tree do not move with the velocities that they end with."""
+    if ti.static(not c.is_natural):
+        for m in range(c.motions.n_locks):
+            d = c.motions.lock_dof.at(m)
+            c.bound.move.store(w, d, _velocities_of_start(c).load(w, d) * c.constants.load(w, H) * 0.5)
 
 
 @ti.func
 def return_to_end(c: ti.template(), w: ti.i32):
     """Go to where the step ends.
 
+    Reads:  c.bound.q_kept
     Writes: c.state.q
     """
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
@@ -308,6 +321,7 @@ def return_to_end(c: ti.template(), w: ti.i32):
 def note_stored(c: ti.template(), w: ti.i32):
     """Note the energy stored here.
 
+    Reads:  c.state of `place_all`, c.bound of measured rows
     Writes: c.bound.stored
     """
     c.bound.stored.store(w, 0, _stored(c, w))
@@ -317,22 +331,20 @@ def note_stored(c: ti.template(), w: ti.i32):
 def book_stored(c: ti.template(), w: ti.i32):
     """Book half of what is stored here, less what was noted, as given back.
 
-    Reads:  c.bound.{stored, work_kept}
+    Reads:  c.state of `place_all`, c.bound.{stored, work_kept}
     Writes: c.forces.account.work
     """
-    most = ti.max(c.forces.account.work.load(w, DISSIPATED) - c.bound.work_kept.load(w, DISSIPATED), c.tables.arena.zero())
-    lost = (c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5
-    c.forces.account.dissipate(w, ti.max(ti.min(lost, most), most * -1.0))
+    taken = ti.max(c.forces.account.work.load(w, DISSIPATED) - c.bound.work_kept.load(w, DISSIPATED), c.tables.arena.zero())
+    lost = ti.max((c.bound.stored.load(w, 0) - _stored(c, w)) * 0.5, taken * -1.0)
+    c.forces.account.dissipate(w, ti.min(lost, taken) if c.touches else lost)
 
 
 @ti.func
 def _stored(c: ti.template(), w: ti.i32):
-    """[J]; powers stay those of before, and forces on links none where they are found in the middle of steps."""
-    dissipated, supplied = c.forces.account.power.load(w, DISSIPATED), c.forces.account.power.load(w, SUPPLIED)
-    take_all(when(c.forces.has_external, load_external), c, w)
-    c.forces.account.set_power(w, dissipated, supplied)
-    if ti.static(c.is_midpoint):
-        for i in range(c.tables.n_links):
-            c.state.external.store(w, i, no_force(c.tables.arena.zero()))
-    _kinetic, potential, elastic = energies(c, w)
-    return potential + elastic
+    """[J], of gravity, springs, and laws and rows of joints; what was found of forces on links stays."""
+    kept = local(c.forces.potential.load(w, 0))
+    c.forces.potential.store(w, 0, energy_of_springs(c.tables, c.forces, c.state, w))
+    _kinetic, potential = mechanical_energy(c.tables, c.state, w)
+    found = sum_of(stores(c, False), potential, c, w)
+    c.forces.potential.store(w, 0, kept)
+    return found
