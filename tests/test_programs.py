@@ -151,6 +151,10 @@ QUIET = (
     "end_search",
     "note_smooth",
     "share_load",
+    "keep",
+    "note_search",
+    "end_searches",
+    "part_contacts",
 )
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
@@ -217,11 +221,11 @@ def take_one(c: ti.template(), k: ti.i32):
         GROUPS[0](c.program, c, k, w, 1)
 
 
-def test_worlds_that_are_done_keep_their_bytes(case):
+def test_worlds_that_are_done_keep_their_bytes(case, request):
     """What worlds hold is disturbed, so that a stage writes something else than what stands there."""
     solver, _ = case()
     solver.initial()
-    solver.advance(2)
+    solver.advance(1 if "moreau" in request.node.name else 2)  # later all that touches there has parted
     core, arena, program = solver.core, solver.arena, solver.core.program
     start = arena.read()
     lanes = len(start)

@@ -133,7 +133,10 @@ def table(rows: list[dict]) -> str:
 
 CHAINS = (2, 7, 20)  # hinges
 PILES, LONG = (4, 10, 22), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
-IN_STACKS, AT_REST = (1000, 10000), 10  # boxes in stacks of five, which do not touch each other; along an edge of a pile
+IN_STACKS, EDGE_AT_REST = (
+    (1000, 10000),
+    10,
+)  # boxes in stacks of five, which do not touch each other; along an edge of a pile
 CHAIN_STEP = 0.5  # [m] between hinges
 WALLS = (250, 1000)  # stones of a wall, in courses of which each has 2.5 times as many as there are courses
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
@@ -189,8 +192,8 @@ def large(folder: Path) -> Iterator[tuple[Path, float]]:
         yield _written(folder / f"wall{n}.yaml", [f"name: wall{n}", *_wall(n), *ends]), 0.05
     for name, contact in (("rest", ""), ("asleep", ", contact: {sleep_after: 5 ms}")):
         solver = f"solver: {{type: generalized, dt: 0.005{contact}}}"
-        lines = [*boxes(AT_REST, 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
-        yield _written(folder / f"{name}{AT_REST**3}.yaml", [f"name: {name}{AT_REST**3}", *lines]), 1.0
+        lines = [*boxes(EDGE_AT_REST, 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
+        yield _written(folder / f"{name}{EDGE_AT_REST**3}.yaml", [f"name: {name}{EDGE_AT_REST**3}", *lines]), 1.0
 
 
 def _many_stacks(n: int) -> list[str]:

@@ -64,20 +64,6 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
 
 
 @ti.func
-def energy_of_springs(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
-    """[J] stored in springs between points at the present poses; what `load_links` has found stays.
-
-    Reads: fo.springs, s.{R, o, v, origin}
-    """
-    total = t.arena.zero()
-    for u in ti.static([one for one in fo.on_links if one.stores and not one.need_poses]):
-        for k in range(u.n):
-            _force, _couple, _x_a, _x_b, _loss, _gain, energy = u.act(t, u, s, w, k)
-            total = total + energy
-    return total
-
-
-@ti.func
 def act_of_wrench(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
     """What wrench k does to its link; see the top.
 

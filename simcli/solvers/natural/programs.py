@@ -252,7 +252,7 @@ def step_of_poses(c) -> tuple:
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end))
     lacks = (correction_rhs, only(not_converged, *correction))
     corrections = repeat(*measured, *lacks, at_most=c.bound.max_corrections, wanted=not_converged)
-    ends = (*when(c.by_impulses, keep_impulses), *work_of_jumps(c, measured))
+    ends = (*when(c.by_impulses, keep_impulses), *work_of_jumps(c, place_links))
     locks = (follow_motions, *when(c.kinematic.n, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()

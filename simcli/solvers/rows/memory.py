@@ -98,7 +98,7 @@ class Constrained:
             them.
         held_power: [W] of locked dofs before the corrections of a step of impulses.
         parts: 1 where a step is taken again because nothing touches in it.  parts_of: (islands) likewise.
-        stored: [J] half a step after its start, along the velocities there (output/energy_balance.py).
+        stored: [J] of gravity half a step after its start, along the velocities there (output/energy_balance.py).
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its

@@ -208,7 +208,7 @@ def step_of_nodes(c) -> tuple:
     projected = (*when(c.notes_rates, forget_rates), *projected)
     keeps, returns = (when(c.bound.islands.are_many, stage) for stage in (keep_ends, return_ends))
     again = (*keeps, go_back, set_registers(node=c.stages))
-    returns = (*work_of_jumps(c, _measurement(c, prescribe_rows)), *returns)
+    returns = (*work_of_jumps(c, place_links), *returns)
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
         return (
