@@ -573,6 +573,10 @@ def test_forces_sum_to_the_momentum_of_a_step_in_which_a_law_stops_something(dev
             for name, (parent, child) in JOINED_OF_STOPS.items()
         )
         assert body not in "aegi" or np.abs(change).max() > 100, body  # it has met its limit
+        if body == "k" and bound == INSTANT_OF_STOPS:  # alone in its island: the instant shows a damper that acts since then
+            meets = int(np.argmax(seen["frames/joint_q"][:, 0, runner.model.joints.q_start[joints.index("k")]] < -0.05)) - 1
+            assert np.abs(force[meets] - change[meets]).max() < 100
+            force, change = (np.delete(rows, meets, axis=0) for rows in (force, change))
         np.testing.assert_allclose(force, change, atol=bound, rtol=0, err_msg=body)
         if body == "c":  # friction holds it from then on: frames of natural coordinates show these steps
             held = slice(60, None) if solver == "natural" else slice(0, 0)

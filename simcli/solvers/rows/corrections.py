@@ -210,9 +210,8 @@ def note_rates(c: ti.template(), w: ti.i32):
     Reads:  c.bound.{system, move}
     Writes: c.bound.projected
     """
-    y = c.bound.system
+    y, kept = c.bound.system, c.bound.projected
     h = c.constants.load(w, H)
-    kept = c.bound.projected
     for r in range(y.n_rows):
         x = get_unknown(y.factor, w, y.n_dofs + r) / h
         kept.store(w, r, kept.load(w, r) - select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x))
@@ -234,30 +233,31 @@ def forget_rates(c: ti.template(), w: ti.i32):
 def have_rates(c: ti.template(), w: ti.i32):
     """Have the forces and accelerations of these corrections, too.
 
-    Writes: c.bound.{projected, system.force}, c.state.qdd
+    Reads:  c.bound.projected
+    Writes: c.bound.{instant, system.force}, c.state.qdd
     """
-    _exchange_rates(c, w, 1.0)
+    y, added, kept = c.bound.system, c.bound.projected, c.bound.instant
+    for r in range(y.n_rows):
+        kept.store(w, r, y.force.load(w, r))
+        y.force.store(w, r, added.load(w, r) + y.force.load(w, r))
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        kept.store(w, y.n_rows + n, c.state.qdd.load(w, d))
+        c.state.qdd.store(w, d, added.load(w, y.n_rows + n) + c.state.qdd.load(w, d))
 
 
 @ti.func
 def leave_rates(c: ti.template(), w: ti.i32):
-    """Have those of the instant again, to the same bits."""
-    _exchange_rates(c, w, 0.0)
+    """Have those of the instant again.
 
-
-@ti.func
-def _exchange_rates(c: ti.template(), w: ti.i32, adds: ti.template()):
-    y = c.bound.system
-    kept = c.bound.projected
+    Reads:  c.bound.instant
+    Writes: c.bound.system.force, c.state.qdd
+    """
+    y, kept = c.bound.system, c.bound.instant
     for r in range(y.n_rows):
-        before = y.force.load(w, r)
-        y.force.store(w, r, kept.load(w, r) + before * adds)
-        kept.store(w, r, before)
+        y.force.store(w, r, kept.load(w, r))
     for n in range(y.n_dofs):
-        d = c.tables.tree_dof.at(n)
-        before = c.state.qdd.load(w, d)
-        c.state.qdd.store(w, d, kept.load(w, y.n_rows + n) + before * adds)
-        kept.store(w, y.n_rows + n, before)
+        c.state.qdd.store(w, c.tables.tree_dof.at(n), kept.load(w, y.n_rows + n))
 
 
 @needs.natural

@@ -109,7 +109,7 @@ class Constrained:
         move: (NV) displacement of a correction.
         projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates: of
             rows, and of what holds kinematic bodies. In steps of several nodes: forces of rows and accelerations of the
-            corrections of velocities.
+            corrections of velocities.  instant: likewise, of the instant, while both are shown together.
         answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step of natural coordinates, for the frame
             where it ends.  begun: (n dofs) velocities where it began.  of_laws: (3 K) effort, lock and rate of laws in it.
             jumped: 1 if it was of impulses, and 1 if a law held a coordinate in it or in the one before.
@@ -175,7 +175,7 @@ class Constrained:
         self.carried, self.refinements = tables.tree_dofs.array(), REFINEMENTS
         self.excess, self.first = arena.array(2 * n), self.system.unknowns.array()
         keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
-        self.projected = arena.array(self.system.n_rows + n if keeps else 0)
+        self.projected, self.instant = (arena.array((self.system.n_rows + n) * keeps) for _ in range(2))
         self.answer = arena.array(2 * n + self.system.n_rows if self.switches else 0)
         looks = self.switches and not is_touching
         self.begun = arena.array(n if looks else 0)
