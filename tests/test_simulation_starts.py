@@ -338,6 +338,7 @@ solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2 ms, precision: PRECISION}
 run: {duration: 0.3}
 output: {every: 0.01, channels: [state, contacts, energy]}
 """
+BARRED = TOUCHING.replace('friction: 0.5, restitution: "${e}"', 'friction: "${0.4 + e}"')  # contact that does not bounce
 TET = "v 0 0 0.2\nv 0.2 0 -0.1\nv -0.1 0.17 -0.1\nv -0.1 -0.17 -0.1\nf 1 2 3\nf 1 3 4\nf 1 4 2\nf 2 4 3\n"
 SWUNG = """
 simcli: 1
@@ -375,7 +376,7 @@ WORLDS_AMONG_OTHERS_CASES = {
     **{f"touching-generalized-{name}": (TOUCHING, "generalized", name) for name in STAGES},
     "touching-maximal-semi_implicit": (TOUCHING, "maximal", "semi_implicit"),
     "touching-natural-moreau": (TOUCHING, "natural", "moreau"),
-    **{f"touching-affine-{name}": (TOUCHING, "affine", name) for name in STEPS},
+    **{f"touching-affine-{name}": (BARRED, "affine", name) for name in STEPS},
     **{f"swung-generalized-{name}": (SWUNG.replace("LAWS", LAWS), "generalized", name) for name in STAGES},
     "swung-maximal-semi_implicit": (SWUNG.replace("LAWS", LAWS), "maximal", "semi_implicit"),
     "swung-natural-moreau": (SWUNG.replace("LAWS", LAWS), "natural", "moreau"),
@@ -415,6 +416,7 @@ DEFAULT = {
         pytest.param(case, precision, marks=[pytest.mark.slow] * ((case, precision) not in DEFAULT))
         for case in WORLDS_AMONG_OTHERS_CASES
         for precision in ("float64", "float32")
+        if precision == "float64" or not case.startswith("touching-affine")  # which is refused
     ],
 )
 def test_a_world_does_not_see_its_neighbours(case, precision, tmp_path):
