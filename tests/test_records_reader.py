@@ -13,7 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
 from support.damage import assert_damage_is_named
@@ -90,6 +90,7 @@ def test_quantities_by_name_are_the_columns(run, name):
     assert np.asarray(found).tobytes() == expected.tobytes()
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(data=st.data())
 def test_slices_are_numpys(run, data):
     expected = BLOCK.columns["frames/body_q"][:, :, 1]

@@ -263,13 +263,21 @@ def _check_dataset(dataset: h5py.h5d.DatasetID, place: str, path: Path) -> None:
     item = dataset.get_type().get_size()  # numpy's type takes ten times as long
     if shape is None:
         raise FileError(f"{path}: {place} has no shape")
-    declared, stored = item, dataset.get_storage_size()
+    declared = item
     for length in shape:
         declared *= int(length)
-    if declared > max(FREE_BYTES, MAX_EXPANSION * stored):
+    if declared > FREE_BYTES and declared > MAX_EXPANSION * (stored := _stored(dataset, path)):
         raise FileError(f"{path}: {place} declares {declared:.3g} bytes but stores {stored}; refused")
     if layout == h5py.h5d.CHUNKED and item * prod(float(length) for length in plist.get_chunk()) > MAX_CHUNK:
         raise FileError(f"{path}: {place} has chunks of more than {MAX_CHUNK} bytes; refused")
+
+
+def _stored(dataset: h5py.h5d.DatasetID, path: Path) -> int:
+    """Bytes that a dataset takes in its file, at most."""
+    try:
+        return dataset.get_storage_size()
+    except RuntimeError:  # a killed process had begun chunks behind the end that the file knows
+        return path.stat().st_size
 
 
 def names(dataset: h5py.Dataset) -> tuple[str, ...]:
