@@ -133,10 +133,8 @@ def table(rows: list[dict]) -> str:
 
 CHAINS = (2, 7, 20)  # hinges
 PILES, LONG = (4, 10, 22), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
-IN_STACKS, EDGE_AT_REST = (
-    (1000, 10000),
-    10,
-)  # boxes in stacks of five, which do not touch each other; along an edge of a pile
+IN_STACKS = (1000, 10000)  # boxes in stacks of five, which do not touch each other
+EDGE_AT_REST = 10  # boxes along an edge of a pile at rest
 CHAIN_STEP = 0.5  # [m] between hinges
 WALLS = (250, 1000)  # stones of a wall, in courses of which each has 2.5 times as many as there are courses
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars

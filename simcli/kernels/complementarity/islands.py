@@ -91,10 +91,10 @@ def end_of(p, w, kind, count=None):
         count: how many there are where the problem is not parted; if None, all velocities, rows or contacts.
     """
     if not p.is_parted:
+        if count is None and kind == ITS_VELOCITIES:
+            return number(p, "n")
         if count is None:
-            count = (
-                number(p, "n") if kind == ITS_VELOCITIES else _count_of(p, w, kind) if p.is_large else whole(p.live, w, kind)
-            )
+            return _count_of(p, w, kind) if p.is_large else whole(p.live, w, kind)
         return count
     if kind == ITS_VELOCITIES:
         return DOFS * end_of(p, w, ITS_BODIES)

@@ -249,10 +249,9 @@ def step_of_poses(c) -> tuple:
     )
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end))
-    lacks = (correction_rhs, only(not_converged, *correction))
-    corrections = repeat(*measured, *lacks, at_most=c.bound.max_corrections, wanted=not_converged)
-    ends = (*when(c.by_impulses, keep_impulses), *work_of_jumps(c, place_links))
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), correction_rhs)
+    corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections, wanted=not_converged)
+    moves = (advance_midpoint, set_registers(rates=0), corrections, *when(c.by_impulses, keep_impulses))
     locks = (follow_motions, *when(c.kinematic.n, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (store_rotor_rates,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
@@ -260,7 +259,8 @@ def step_of_poses(c) -> tuple:
         *found,
         *((only(is_taken_again, *again),) if c.bound.switches else ()),
         *damped,
-        *(advance_midpoint, set_registers(rates=0), corrections, *ends),
+        *moves,
+        *work_of_jumps(c, place_links),
         *rotors,
         end_row_forces,
         *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),

@@ -175,7 +175,8 @@ class Constrained:
         self.carried, self.refinements = tables.tree_dofs.array(), REFINEMENTS
         self.excess, self.first = arena.array(2 * n), self.system.unknowns.array()
         keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
-        self.projected, self.instant = (arena.array((self.system.n_rows + n) * keeps) for _ in range(2))
+        self.projected = arena.array(self.system.n_rows + n if keeps else 0)
+        self.instant = arena.array(self.system.n_rows + n if keeps and stages > 1 else 0)
         self.answer = arena.array(2 * n + self.system.n_rows if self.switches else 0)
         looks = self.switches and not is_touching
         self.begun = arena.array(n if looks else 0)
