@@ -174,18 +174,20 @@ class Constrained:
         (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.arrays(2), arena.array(self.islands.n)
         self.carried, self.refinements = tables.tree_dofs.array(), REFINEMENTS
         self.excess, self.first = arena.array(2 * n), self.system.unknowns.array()
-        keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
-        self.projected = arena.array(self.system.n_rows + n if keeps else 0)
-        self.instant = arena.array(self.system.n_rows + n if keeps and stages > 1 else 0)
-        self.answer = arena.array(2 * n + self.system.n_rows if self.switches else 0)
-        looks = self.switches and not is_touching
-        self.begun = arena.array(n if looks else 0)
-        self.of_laws, self.jumped = (
-            arena.array(3 * constraints.laws.n if looks else 0),
-            arena.array(2 * looks * self.islands.n),
-        )
+        self.lay_shown(tables, arena, stages > 1, self.switches and not is_touching)
         self.push = tables.dofs.array() if integrator == "zhong06" else arena.array(0)
         self.move, self.q_start, self.q_kept = tables.dofs.array(), tables.coordinates.array(), tables.coordinates.array()
+
+    def lay_shown(self, tables: Tables, arena: Arena, has_nodes: bool, looks_back: bool):
+        """What a frame shows of the step that ends at it."""
+        n, n_rows = tables.n_tree_dofs, self.system.n_rows
+        keeps = self.switches or (has_nodes and (self.repeats or self.impulses is not None))
+        self.projected = arena.array((n_rows + n) * keeps)
+        self.instant = arena.array((n_rows + n) * (keeps and has_nodes))
+        self.answer = arena.array((2 * n + n_rows) * self.switches)
+        self.begun = arena.array(n * looks_back)
+        self.of_laws = arena.array(3 * self.system.laws.n * looks_back)
+        self.jumped = arena.array(2 * self.islands.n * looks_back)
 
     def lay_islands(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, stages: int):
         """What islands keep, where there are several."""
