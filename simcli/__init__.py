@@ -8,7 +8,6 @@ The map of the house. Text flows down one street and nothing downstream changes 
     errors.py    error tree, places in files, exit codes
     joint_types.py  joint types without numbers: what their coordinates hold
     arguments.py what a Python program gives to what is public, refused where it is something else
-    cores.py     how many cores a process may use
     release.py   which simcli this is: its version, the commit that it was made from, digests of its code
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia

@@ -1,6 +1,6 @@
-"""The engine that compiles device code, Taichi or Quadrants, which has grown out of it; and the systems that each is for.
+"""The engine that compiles device code, Taichi or Quadrants, which has grown out of it; the systems that each is for; cores.
 
-A process uses one of them. Never here: its import, which takes a second.
+A process uses one engine. Never here: its import, which takes a second.
 """
 
 import os
@@ -118,3 +118,23 @@ def installed() -> list[KernelEngine]:
 def is_loaded() -> bool:
     """Whether this process has imported an engine."""
     return any(name in sys.modules for name in KERNEL_ENGINES)
+
+
+def cores() -> int:
+    """Cores that this process may use: of the machine, less what a scheduler or a container keeps from it."""
+    try:
+        mine = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        mine = os.cpu_count() or 1
+    of_job = os.environ.get("SLURM_CPUS_PER_TASK", "")  # which some schedulers do not enforce
+    return max(1, min(mine, _quota(), int(of_job) if of_job.isdigit() else mine))
+
+
+def _quota() -> int:
+    """Cores' worth of time that the control group of this process gets."""
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as stream:
+            quota, period = stream.read().split()
+        return max(1, int(quota) // int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        return os.cpu_count() or 1

@@ -46,7 +46,6 @@ MAX_LINES = 350  # of a file of the package
 FLOORS = {
     "errors": 0,
     "arguments": 2,
-    "cores": 0,
     "engines": 1,
     "release": 0,
     "rotations": 0,

@@ -20,7 +20,7 @@ from support.random_models import TREE_TYPES, random_mechanism
 from support.trials import draw_inputs
 
 from simcli import pipeline
-from simcli.cores import cores
+from simcli.engines import cores
 from simcli.errors import DeviceError
 from simcli.kernels.algorithms import CPU_SLOTS, Algorithms
 from simcli.kernels.device import runtime

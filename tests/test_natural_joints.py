@@ -20,7 +20,7 @@ from support.process import simcli as command
 import simcli
 from simcli import pipeline
 from simcli import rotations as rot
-from simcli.analysis.natural_map import natural_map
+from simcli.analysis.drift import natural_map
 from simcli.cli.runs import bench_scenes as bench_contact
 from simcli.model.constraints.mobility import bilateral_rows, carry, type_and_motion
 from simcli.model.joints.joint_rows import motion_columns

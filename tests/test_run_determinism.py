@@ -26,6 +26,7 @@ from support.tiers import in_turns
 
 from simcli.kernels.device.arena import Arena
 from simcli.kernels.language import elementary
+from simcli.kernels.language.kernel_cache import VARIABLE
 
 slow = pytest.mark.slow
 # Scalars, packs with a rest, packs without, hundreds of packs; each compiles its own kernel.
@@ -67,7 +68,8 @@ def kernels(tmp_path_factory):
 
     In the cache that all tests share, another process may hold the lock just then, and a kernel is compiled again.
     """
-    return {"TI_OFFLINE_CACHE_FILE_PATH": str(tmp_path_factory.mktemp("kernels") / "cache")}
+    folder = tmp_path_factory.mktemp("kernels")
+    return {VARIABLE: str(folder / "cache"), "XDG_CACHE_HOME": str(folder / "home")}
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +158,7 @@ def test_as_many_threads_step_as_were_asked_for(scene, tmp_path, kernels, rows_o
 
 def test_cold_and_warm_cache_give_the_same_bytes(rows_of, kernels):
     def compiled():
-        files = Path(*kernels.values()).rglob("*")
+        files = Path(kernels[VARIABLE]).rglob("*")
         return {path.name for path in files if path.suffix in (".tic", ".qdc", ".ll", ".bc", ".so")}
 
     cold, cold_digest = rows_of(FEW[2])

@@ -14,7 +14,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane
-from simcli.kernels.rows.constrained_system import fill_rows
+from simcli.kernels.rows.jacobian import fill_rows
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.kernels.targets import entry, linearize_targets, measure_targets, put
 from simcli.model.constraints.constraint_tables import NONHOLONOMIC_FORMS, Constraints, Form

@@ -15,7 +15,7 @@ from simcli.arguments import (
     texts_of,
     whole_number,
 )
-from simcli.cores import cores
+from simcli.engines import cores
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
 from simcli.spec.document.resolved_yaml import flow_text

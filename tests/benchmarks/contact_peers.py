@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.natural_map import natural_map
+from simcli.analysis.drift import natural_map
 from simcli.errors import UsageError
 from simcli.model.bodies.colliders import colliders
 from simcli.model.joints.tree_kinematics import body_poses, body_twists

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from simcli.cores import cores
+from simcli.engines import cores
 
 WORKER = 2.5 * 2**30  # [bytes] of a process of tests at its end: kernels that stay loaded, and what libraries keep
 

@@ -161,7 +161,7 @@ class Runs:
 
     def residual(self) -> float:
         """[m/s], the largest natural map of the contacts of every step of some worlds."""
-        from simcli.analysis.natural_map import natural_map
+        from simcli.analysis.drift import natural_map
         from simcli.kernels.device.runtime import start_device
         from simcli.solvers import SOLVERS
         from simcli.solvers.base.run_plan import RunPlan

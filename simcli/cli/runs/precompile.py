@@ -17,7 +17,7 @@ from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.cli.runs.run_options import Precision, RunDevice, overrides
 from simcli.cli.scene_sources import shipped_scenes
-from simcli.cores import cores
+from simcli.engines import cores
 from simcli.errors import Exit, OutputError
 
 BUNDLE_WORLDS = (1, 8)  # of each bundle: one world is scalar code, several share the registers of a core

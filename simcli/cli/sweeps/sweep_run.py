@@ -237,7 +237,7 @@ def _drive(
 
 def executor_of(plan: "Plan", folder: Path, place: WorkPlace, quiet: bool) -> "Executor":
     """Who does the work."""
-    from simcli.cores import cores
+    from simcli.engines import cores
     from simcli.sweeps.executors.contract import Work
     from simcli.sweeps.executors.pool import Pool
 

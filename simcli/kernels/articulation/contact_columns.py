@@ -10,6 +10,7 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import see_body
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, whole_of
+from simcli.kernels.device.model_tables import links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
 from simcli.kernels.language.expressions import any_lane
@@ -246,7 +247,8 @@ def spread_motions(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i
     Writes: p.large.sixes
     """
     g = p.large
-    for link in range(t.n_links):
+    first, end = links_of_part(t, w)
+    for link in range(first, end):
         for d in range(t.link_qd.at(link), t.link_qd.at(link) + DOFS):
             u = p.n_given - 1 - t.unknown.at(d)
             motion = s.S.load(w, d)

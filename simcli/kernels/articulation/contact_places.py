@@ -7,6 +7,7 @@ from simcli.kernels.collision.collider import CAPSULE, PLANE, SPHERE, TERRAIN, r
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts, share
@@ -168,8 +169,8 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  k, s.{R, o, origin}
     Writes: k.contacts.reach
     """
-    most = most_contacts(k, w)
-    for c in range(most):
+    first, end = items_of_part(k.arena, w, most_contacts(k, w))
+    for c in range(first, end):
         if whole(k.contacts.alike, w, c) != 0:
             if ti.static(k.lanes > 1):
                 _find_gap(k, t, s, w, None, c)

@@ -21,6 +21,7 @@ from simcli.kernels.articulation.contact_places import pushed_points
 from simcli.kernels.collision.collider import NO_GRAIN
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.lanes import across as perpendicular
 from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.language import ti
@@ -48,12 +49,22 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Reads:  k, s.{S, R, o, origin}
     Writes: p.contacts.{on, columns, length, jacobian}, p.spins.jacobian, or p.large; k.contacts.{along, across}
     """
-    most = clear_contacts(k, p, w)
+    clear_contacts(k, p, w)
     if ti.static(p.is_large):
         spread_motions(t, s, p, w)
     else:
         forget_links(k, p, w)
-    for c in range(most):
+    state_cleared(k, t, s, p, w)
+
+
+@ti.func
+def state_cleared(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
+    """`state_contacts` after `clear_contacts`, and `spread_motions` of a large world.
+
+    Writes: p.contacts.{on, columns, length, jacobian}, p.spins.jacobian, or p.large; k.contacts.{along, across}
+    """
+    first, end = items_of_part(k.arena, w, whole(p.stated, w, 0))
+    for c in range(first, end):
         k.terms.store(w, 0, k.arena.zero())
         alike = whole(k.contacts.alike, w, c)
         if ti.static(takes_all(k, p)):
@@ -99,7 +110,7 @@ def is_one_of_block(k, p, lane) -> bool:
 
 @ti.func
 def clear_contacts(k: ti.template(), p: ti.template(), w: ti.i32):
-    """Contacts are off; gives how many some world has.
+    """Contacts are off, and so many as some world has will be stated.
 
     Writes: p.stated, p.contacts.on
     """
@@ -108,7 +119,6 @@ def clear_contacts(k: ti.template(), p: ti.template(), w: ti.i32):
     p.stated.store(w, 0, zero + ti.cast(most, p.arena.device.real))
     for c in range(most):
         p.contacts.on.store(w, c, zero)
-    return most
 
 
 @ti.func

@@ -9,7 +9,7 @@ Notation: R rotation of the link frame; o its origin relative to O; S motion col
 """
 
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.model_tables import Tables, links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import normalized, sincos
 from simcli.kernels.language.values import Force, Inertia, Mat3, Motion, Quat, Vec3, columns_of, unit_vector
@@ -308,7 +308,8 @@ def place_all(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  see `place_link`.
     Writes: see `place_link`; s.c
     """
-    for i in range(t.n_links):
+    first, end = links_of_part(t, w)
+    for i in range(first, end):
         _R, _o, _v, c = place_link(t, s, w, i)
         s.c.store(w, i, c)
 

@@ -33,6 +33,7 @@ from simcli.kernels.articulation.kinematics import (
 )
 from simcli.kernels.complementarity.newton import inverse
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.model_tables import links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import exp_rotation, normalized, polynomial, select_parts
 from simcli.kernels.language.values import Mat3, Quat, Sym3, Vec3
@@ -48,7 +49,8 @@ def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: 
     Reads:  t links, q_from (NQ), rate (NV)
     Writes: q_to (NQ) of tree joints
     """
-    for i in range(t.n_links):
+    begin, end = links_of_part(t, w)
+    for i in range(begin, end):
         kind = t.kind.at(i)
         start = t.link_q.at(i)
         d = t.link_qd.at(i)

@@ -6,7 +6,7 @@ of both simply add.
 """
 
 from simcli.kernels.articulation.kinematics import AFFINE, TreeState, com_about_origin, place_link, point_velocity
-from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.model_tables import Tables, links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force, Inertia, Mat3, Motion, Vec3
 
@@ -87,7 +87,8 @@ def rnea_link_forces(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  t links, s.{R, o, v, c, S, qdd, external}
     Writes: s.{a, f}
     """
-    for i in range(t.n_links):
+    begin, end = links_of_part(t, w)
+    for i in range(begin, end):
         rnea_link(t, s, w, i, s.R.load(w, i), s.o.load(w, i), s.v.load(w, i), s.c.load(w, i), s.has_external)
 
 
@@ -98,7 +99,8 @@ def rnea_forward(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  t links, s.{q, qd, qdd}
     Writes: s.{R, o, v, a, f, origin, S}
     """
-    for i in range(t.n_links):
+    begin, end = links_of_part(t, w)
+    for i in range(begin, end):
         R, o, v, c = place_link(t, s, w, i)
         rnea_link(t, s, w, i, R, o, v, c, False)
 
@@ -112,8 +114,9 @@ def rnea_backward(t: ti.template(), s: ti.template(), effort: ti.template(), w: 
     Reads:  s.{f, S, qdd}
     Writes: s.f, effort (NV)
     """
-    for k in range(t.n_links):
-        i = t.n_links - 1 - k
+    begin, end = links_of_part(t, w)
+    for k in range(begin, end):
+        i = begin + end - 1 - k
         p = t.parent.at(i)
         force = s.f.load(w, i)
         first = t.link_qd.at(i)
@@ -136,8 +139,9 @@ def composite_inertias(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  s.I of single links
     Writes: s.I
     """
-    for k in range(t.n_links):
-        i = t.n_links - 1 - k
+    begin, end = links_of_part(t, w)
+    for k in range(begin, end):
+        i = begin + end - 1 - k
         p = t.parent.at(i)
         if p >= 0:
             s.I.store(w, p, s.I.load(w, p) + s.I.load(w, i))

@@ -7,6 +7,9 @@ The tree is a heap: node k has children 2k and 2k+1, leaves stand at n_leaves + 
 by halves along the longest axis, when searches have become longer than they were; in between its boxes alone follow. It
 decides what is looked at, never what is found, nor in which order.
 
+Threads that search (kernels/device/crew.py) keep the points of contact that they find, each for itself; these become rows of
+the table in the order of the parts that they are of.
+
     box     of a node: its low corner, and its high one times -1, so that a union is the least of each number
 
 Source: Ericson (2005), 6.2 and 6.6.
@@ -15,13 +18,19 @@ Source: Ericson (2005), 6.2 and 6.6.
 import numpy as np
 
 from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.crew import CREW_PARTS, items_of_part
 from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, get_lane, local, vector
+from simcli.kernels.language.values import Vec3
 
 MANY_SHAPES = 48  # shapes: fewer are compared pair by pair
 _NOWHERE = 1e30  # [m], a box that touches nothing
 _BOX = 6
+FOUND_POINT = 11  # numbers of a point that was found: shape a, shape b, combination, then as of a candidate (points.py)
+OF_PART = 5  # numbers of a part of a search (table_rows.py)
+OF_LINE = 16  # numbers between two that several threads write
 
 
 class BoxTree:
@@ -29,22 +38,32 @@ class BoxTree:
 
     Args:
         arena: of one lane.
-        n: shapes.  n_links: of the world.
+        n: shapes.  n_links: of the world.  capacity: contacts.
 
     Attributes:
-        shape, found: (n) shapes by place; those that a search has met.  highest: (nodes) index of a shape below each.
+        shape: (n) shapes by place.  highest: (nodes) index of a shape below each.
         looked, expected: nodes that searches have looked at, in this step, and after the tree was built.
+        own: of a thread, (n) shapes that a search has met, `found`, and nodes that it has looked at, `seen`.
+        points: (threads, capacity) those that threads have found.  parts: of each part of the search, see table_rows.py.
+        taken: how many points each thread has.  n_parts: of the search.
         key: (n) [m], what places are sorted by.  box: (nodes).
         turn: (n) places in the rule of those that look, one after another.  begun: (islands) where those of each begin.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, n_links: int):
-        self.arena, self.n = arena, n
+    def __init__(self, arena: Arena, n: int, n_links: int, capacity: int):
+        self.arena, self.n, self.capacity = arena, n, capacity
+        self.threads = arena.crew.most if arena.crew else 1
         self.n_leaves = 1 << (n - 1).bit_length()
         self.notes, self.keys, self.boxes = Notes(arena, ti.i32), Notes(arena), Notes(arena, width=_BOX)
-        self.shape, self.found = self.notes.reserve(n), self.notes.reserve(n)
+        self.shape = self.notes.reserve(n)
+        self.own = Notes(arena, ti.i32, own=True)
+        self.seen, self.found = self.own.reserve(1), self.own.reserve(n)
+        self.points, self.parts = Notes(arena), Notes(arena, ti.i32)
+        self.points.reserve(self.threads * capacity * FOUND_POINT)
+        self.n_parts, self.taken = self.parts.reserve(OF_LINE), self.parts.reserve(self.threads * OF_LINE)
+        self.part = self.parts.reserve(CREW_PARTS * OF_PART)
         self.highest = self.notes.reserve(2 * self.n_leaves)
         self.looked, self.expected = self.notes.reserve(1), self.notes.reserve(1)
         self.turn, self.begun = arena.array(n), self.notes.reserve(n_links + 4)
@@ -167,7 +186,7 @@ def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
     Returns:
         how many; they stand in `found`.
 
-    Writes: c.box_tree.notes
+    Writes: c.box_tree.own
     """
     h = c.box_tree
     reach = _reach_of(c, w, i)
@@ -186,7 +205,7 @@ def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
             while node & 1:
                 node = node >> 1
             node = ti.select(node > 0, node + 1, 0)
-    h.notes.store(w, h.looked, h.notes.load(w, h.looked) + looked)
+    h.own.store(w, h.seen, h.own.load(w, h.seen) + looked)
     return count
 
 
@@ -194,17 +213,17 @@ def find_touching(c: ti.template(), w: ti.i32, i: ti.i32):
 def _insert(h: ti.template(), w: ti.i32, count: ti.i32, i: ti.i32):
     """Put a shape where it belongs among those that were found.
 
-    Writes: h.notes
+    Writes: h.own
     """
     at = count
     while at > 0:
-        before = h.notes.load(w, h.found + at - 1)
+        before = h.own.load(w, h.found + at - 1)
         if before > i:
-            h.notes.store(w, h.found + at, before)
+            h.own.store(w, h.found + at, before)
             at -= 1
         else:
             break
-    h.notes.store(w, h.found + at, i)
+    h.own.store(w, h.found + at, i)
 
 
 @ti.func
@@ -253,3 +272,38 @@ def _sift(h: ti.template(), w: ti.i32, first: ti.i32, place: ti.i32, gap: ti.i32
             break
     h.keys.store(w, h.key + at, key)
     h.notes.store(w, h.shape + at, shape)
+
+
+@ti.func
+def place_boxes(c: ti.template(), w: ti.i32):
+    """The box of each shape.
+
+    Writes: c.{extent, low, high}
+    """
+    first, end = items_of_part(c.arena, w, c.n_shapes)
+    for i in range(first, end):
+        c.extent.store(w, i, extent_of(c, w, i))
+        margin = c.margin.load(w, i)
+        reach = c.extent.load(w, i) + Vec3(margin, margin, margin) - c.spare.load(w, i)
+        place = c.base.load(w, i) + c.position.load(w, i)
+        c.low.store(w, i, place - reach)
+        c.high.store(w, i, place + reach)
+
+
+def extent_of(c, w, i) -> Vec3:
+    """[m], half extents of a shape with its margin along the axes of the world: of its box, or of a smaller ball."""
+    m, (x, y, z), bound, skin = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i), c.skin.load(w, i)
+    return Vec3(
+        *(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound) + skin for k in range(3))
+    )
+
+
+def boxes_touch(c, w, a, b):
+    """Mask of the lanes in which the boxes of two shapes are at most their margins apart."""
+    near = [overlap_along(c, w, a, b, k) for k in range(3)]
+    return select(near[0] & near[1] & near[2], 1, 0)
+
+
+def overlap_along(c, w, a, b, k):
+    """Mask of the lanes in which the boxes of two shapes, with their margins, have a stretch of an axis in common."""
+    return local((c.low.part(w, a, k) <= c.high.part(w, b, k)) & (c.low.part(w, b, k) <= c.high.part(w, a, k)))

@@ -205,13 +205,9 @@ class BoxesAtHand:
     _data_oriented = True
 
     def __init__(self, arena: Arena):
-        self.gap, self.edges, self.clips = (arena.array(1).scratch() for _ in range(3))
-        self.normal, self.point = (arena.array(1, Vec3).scratch() for _ in range(2))
-        self.number, self.outward, self.corner = (
-            arena.array(2).scratch(),
-            arena.array(2, Vec3).scratch(),
-            arena.array(8, Vec3).scratch(),
-        )
+        self.gap, self.edges, self.clips = (arena.own_array(1) for _ in range(3))
+        self.normal, self.point = (arena.own_array(1, Vec3) for _ in range(2))
+        self.number, self.outward, self.corner = arena.own_array(2), arena.own_array(2, Vec3), arena.own_array(8, Vec3)
 
 
 class NarrowPhase:
@@ -244,7 +240,7 @@ class NarrowPhase:
         kinds = host.kind[used]
         self.has = (*(bool(np.any(kinds == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
-        self.notes = Notes(arena)
+        self.notes = Notes(arena, own=True)
         self.boxes = BoxesAtHand(arena) if self.serves[BOXES] else None
         self._reserve()
 
@@ -311,7 +307,6 @@ class Collider(NarrowPhase):
         super().__init__(host, pairs.touching, routines, tables, arena)
         self.rule = TouchRule(pairs, arena)
         self.has_many = self.lanes == 1 and self.rule.n_touching >= MANY_SHAPES and not arena.device.is_gpu
-        self.box_tree = BoxTree(arena, self.rule.n_touching, tables.n_links) if self.has_many else None
         combinations = self.combinations = arena.records(np.size(routines))
         self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution", "compliance"):
@@ -321,11 +316,12 @@ class Collider(NarrowPhase):
         self._friction(model, arena)
         self.extent, self.spare, self.low, self.high = self.shapes.arrays(4, Vec3)
         self.margin = self.shapes.array()
-        self.contacts = _ContactTable(arena, pairs.capacity)
+        self.contacts = table = _ContactTable(arena, pairs.capacity)
+        self.box_tree = BoxTree(arena, self.rule.n_touching, tables.n_links, table.capacity) if self.has_many else None
         self.n_links = tables.n_links
         self.sleeps, self.asleep = sleeps, arena.array(tables.n_links if sleeps else 0)
         self.carries, self.pushed = arena.array(2 * tables.n_links).scratch(), arena.array(2, Vec3).scratch()
-        self.unit_along, self.terms = arena.array(1, Vec3).scratch(), arena.array(1).scratch()
+        self.unit_along, self.terms = arena.array(1, Vec3).scratch(), arena.own_array(1)
 
     def _friction(self, model: Model, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""

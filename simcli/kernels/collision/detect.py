@@ -3,7 +3,13 @@
 Of two convex shapes: how far apart and along which normal, then the points of contact.
 """
 
-from simcli.kernels.collision.box_tree import find_touching, renew_tree
+from simcli.kernels.collision.box_tree import (
+    boxes_touch,
+    find_touching,
+    overlap_along,
+    place_boxes,
+    renew_tree,
+)
 from simcli.kernels.collision.boxes import compare_pair, separation_of_boxes
 from simcli.kernels.collision.collider import (
     BALL_BARREL,
@@ -22,11 +28,18 @@ from simcli.kernels.collision.collider import (
 from simcli.kernels.collision.epa import penetration
 from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
 from simcli.kernels.collision.manifold import add_manifold
-from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report, tolerance
+from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, keep_points, report, tolerance
 from simcli.kernels.collision.rounds import ball_pair, plane_pair, round_pair
-from simcli.kernels.collision.table_rows import complete_rows
+from simcli.kernels.collision.table_rows import (
+    begin_part,
+    begin_points,
+    complete_points,
+    complete_rows,
+    end_part,
+    join_points,
+)
 from simcli.kernels.collision.terrain import drop_held_beyond, extent_along, is_outward, lowest_above, set_cell
-from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.lanes import one, vector, way_between, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of, select
@@ -167,7 +180,8 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
     Writes: c.{rotation, base, position}
     """
     zero = c.arena.zero()
-    for i in range(c.n_shapes):
+    first, end = items_of_part(c.arena, w, c.n_shapes)
+    for i in range(first, end):
         link = c.link.at(i)
         R = c.in_link.load(w, i)
         x = c.at_link.load(w, i)
@@ -191,21 +205,15 @@ def detect(c: ti.template(), w: ti.i32):
     Reads:  c.{rotation, base, position, margin, spare}
     Writes: c.{contacts, extent, low, high, notes}
     """
-    zero = c.arena.zero()
-    c.contacts.count.store(w, 0, zero)
-    c.contacts.needed.store(w, 0, zero)
-    for i in range(c.n_shapes):
-        c.extent.store(w, i, extent_of(c, w, i))
-        margin = c.margin.load(w, i)
-        reach = c.extent.load(w, i) + Vec3(margin, margin, margin) - c.spare.load(w, i)
-        place = c.base.load(w, i) + c.position.load(w, i)
-        c.low.store(w, i, place - reach)
-        c.high.store(w, i, place + reach)
+    place_boxes(c, w)
     if ti.static(c.has_many):
-        _detect_by_tree(c, w)
+        begin_pairs(c, w)
+        search_part(c, w)
+        join_points(c, w)
+        complete_points(c, w)
     else:
         _detect_by_pairs(c, w)
-    complete_rows(c, w)
+        complete_rows(c, w)
 
 
 @ti.func
@@ -214,6 +222,8 @@ def _detect_by_pairs(c: ti.template(), w: ti.i32):
 
     Writes: c.{contacts, notes}
     """
+    c.contacts.count.store(w, 0, c.arena.zero())
+    c.contacts.needed.store(w, 0, c.arena.zero())
     for k in range(c.rule.n_touching):
         for m in range(c.rule.start.at(k), c.rule.end.at(k)):
             i = c.rule.order.at(k)
@@ -225,16 +235,28 @@ def _detect_by_pairs(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _detect_by_tree(c: ti.template(), w: ti.i32):
-    """The same pairs, of one world.
+def begin_pairs(c: ti.template(), w: ti.i32):
+    """Be ready to search the same pairs, of one world with many shapes.
 
-    Writes: c.{contacts, notes, box_tree}
+    Writes: c.box_tree
     """
     renew_tree(c, w)
-    for k in range(c.rule.n_touching):
+    begin_points(c.box_tree, w)
+
+
+@ti.func
+def search_part(c: ti.template(), w: ti.i32):
+    """Points of contact of the shapes of a part, see crew.py.
+
+    Writes: c.{notes, box_tree}
+    """
+    begin_part(c.box_tree, w)
+    first, end = items_of_part(c.arena, w, c.rule.n_touching)
+    for k in range(first, end):
         i = c.rule.order.at(whole_of(c.box_tree.turn, w, 0, k))
         for m in range(find_touching(c, w, i)):
-            _collide_where_near(c, w, i, c.box_tree.notes.load(w, c.box_tree.found + m), 1)
+            _collide_where_near(c, w, i, c.box_tree.own.load(w, c.box_tree.found + m), 1)
+    end_part(c.box_tree, w)
 
 
 @ti.func
@@ -262,25 +284,6 @@ def rests(c: ti.template(), w: ti.i32, i: ti.i32):
     """Whether a shape is of what sleeps, or of the world, in a block of one world."""
     link = c.link.at(i)
     return link < 0 or c.asleep.load(w, ti.max(link, 0)) != 0.0
-
-
-def extent_of(c, w, i) -> Vec3:
-    """[m], half extents of a shape with its margin along the axes of the world: of its box, or of a smaller ball."""
-    m, (x, y, z), bound, skin = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i), c.skin.load(w, i)
-    return Vec3(
-        *(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound) + skin for k in range(3))
-    )
-
-
-def boxes_touch(c, w, a, b):
-    """Mask of the lanes in which the boxes of two shapes are at most their margins apart."""
-    near = [overlap_along(c, w, a, b, k) for k in range(3)]
-    return select(near[0] & near[1] & near[2], 1, 0)
-
-
-def overlap_along(c, w, a, b, k):
-    """Mask of the lanes in which the boxes of two shapes, with their margins, have a stretch of an axis in common."""
-    return local((c.low.part(w, a, k) <= c.high.part(w, b, k)) & (c.low.part(w, b, k) <= c.high.part(w, a, k)))
 
 
 @ti.func
@@ -313,7 +316,10 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, com
         if not are_few(c, w, lane, a, b, c.most_points.at(combination)):
             choose(c, w, lane, a, b, c.most_points.at(combination))
             keep_chosen(c, w)
-        report(c, w, lane, a, b, combination)
+        if ti.static(c.has_many):
+            keep_points(c, w, a, b, combination)
+        else:
+            report(c, w, lane, a, b, combination)
 
 
 @ti.func

@@ -1,6 +1,7 @@
 """Points of contact of one pair: candidates are collected, the best are chosen, and go into the c.contacts."""
 
 from simcli.kernels.collision.collider import CANDIDATE, MOST_CANDIDATES, TERRAIN
+from simcli.kernels.collision.table_rows import next_point
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.lanes import one, put, vector
 from simcli.kernels.language import ti
@@ -296,6 +297,23 @@ def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, comb
         needed += 1.0
     put(c.contacts.needed, w, lane, 0, needed)
     put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
+
+
+@ti.func
+def keep_points(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, combination: ti.i32):
+    """As `report`, in a world with many shapes, whose threads find points.
+
+    Reads:  c.notes
+    Writes: c.box_tree
+    """
+    h = c.box_tree
+    for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
+        place = next_point(h, w)
+        if place >= 0:
+            for m, of_pair in ti.static(list(enumerate((a, b, combination)))):
+                h.points.store(w, place + m, ti.cast(of_pair, c.arena.device.real))
+            for m in ti.static(range(_AWAY)):
+                h.points.store(w, place + 3 + m, c.notes.load(w, c.candidates + k * CANDIDATE + m))
 
 
 @ti.func

@@ -3,18 +3,22 @@
 Worlds of a block whose contacts of one number are between the same shapes go at once, with the same bits as one by one.
 """
 
+from simcli.kernels.collision.box_tree import FOUND_POINT, OF_LINE, OF_PART
 from simcli.kernels.collision.collider import CONE, CYLINDER, ELLIPSOID, radius_in
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import items_of_part, place_of_part
 from simcli.kernels.device.lanes import one, put, way_between, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of
 from simcli.kernels.language.expressions import any_lane, get_lane
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Vec3
 
 _STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
 # [1], sizes of a shape whose rounding a gap has at least. With fewer, the bound below which a gap counts as none would grow
 # with the distance of a body from the origin, and the same motion would differ from place to place. Float32 has no room.
 _SIZES = {"float64": 1e4, "float32": 1.0}
+_THREAD, _FIRST, _COUNT, _ROW, _LOOKED = range(OF_PART)  # whose points, from which on, how many, their row; nodes
 _ALONG = 0.9999  # cosine: the normal passes through the axis
 
 
@@ -50,6 +54,40 @@ def complete_rows(c: ti.template(), w: ti.i32):
             for lane in range(c.lanes):
                 if row < contacts_of(c, w, lane):
                     _complete_row(c, w, lane, row)
+
+
+@ti.func
+def join_points(c: ti.template(), w: ti.i32):
+    """Count the points that threads have found, in a world with many shapes.
+
+    Writes: c.contacts.{count, needed}, c.box_tree
+    """
+    needed = c.arena.zero() + ti.cast(join_parts(c.box_tree, w), c.arena.device.real)
+    c.contacts.needed.store(w, 0, needed)
+    c.contacts.count.store(w, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
+
+
+@ti.func
+def complete_points(c: ti.template(), w: ti.i32):
+    """Make rows of them, in the order of the shapes; as `complete_rows`.
+
+    Reads:  poses, c.box_tree
+    Writes: c.contacts
+    """
+    h, table = c.box_tree, c.contacts
+    first, end = items_of_part(c.arena, w, h.parts.load(w, h.n_parts))
+    for part in range(first, end):
+        place, row, n = points_of_part(h, w, part)
+        for k in range(row, row + n):
+            for m, array in ti.static(list(enumerate((table.shape_a, table.shape_b, table.combination)))):
+                array.store(w, k, h.points.load(w, place + m))
+            table.core_a.store(w, k, h.points.value(w, place + 3, Vec3))
+            table.normal.store(w, k, h.points.value(w, place + 6, Vec3))
+            table.gap.store(w, k, h.points.load(w, place + 9))
+            table.feature.store(w, k, h.points.load(w, place + 10))
+            table.alike.store(w, k, c.arena.zero())
+            _complete_row(c, w, 0, k)
+            place += FOUND_POINT
 
 
 def has_flat_cores(c) -> bool:
@@ -192,3 +230,83 @@ def mean_radius(half: ti.template(), d: ti.template()):
     elif y2 == z2:
         radius = y2 / h
     return radius
+
+
+@ti.func
+def begin_points(h: ti.template(), w: ti.i32):
+    """No thread has found a point yet.
+
+    Writes: h.parts
+    """
+    for k in range(h.threads):
+        h.parts.store(w, h.taken + k * OF_LINE, 0)
+
+
+@ti.func
+def begin_part(h: ti.template(), w: ti.i32):
+    """Begin to search for a part of the shapes.
+
+    Writes: h.{parts, own}
+    """
+    part, of, thread = place_of_part(h.arena, w)
+    at = h.part + part * OF_PART
+    h.parts.store(w, at + _THREAD, thread)
+    h.parts.store(w, at + _FIRST, h.parts.load(w, h.taken + thread * OF_LINE))
+    if part == 0:
+        h.parts.store(w, h.n_parts, of)
+    h.own.store(w, h.seen, 0)
+
+
+@ti.func
+def end_part(h: ti.template(), w: ti.i32):
+    """Note how many points a part has.
+
+    Writes: h.parts
+    """
+    part, _of, thread = place_of_part(h.arena, w)
+    at = h.part + part * OF_PART
+    h.parts.store(w, at + _COUNT, h.parts.load(w, h.taken + thread * OF_LINE) - h.parts.load(w, at + _FIRST))
+    h.parts.store(w, at + _LOOKED, h.own.load(w, h.seen))
+
+
+def place_of_point(h, w, thread, k):
+    """The place in h.points of point k of a thread (inside kernels)."""
+    return (thread * number(h, "capacity") + k) * FOUND_POINT
+
+
+@ti.func
+def next_point(h: ti.template(), w: ti.i32):
+    """The place in h.points of one more point of this thread, -1 if it has no room; what does not fit is counted only.
+
+    Writes: h.parts
+    """
+    _part, _of, thread = place_of_part(h.arena, w)
+    k = h.parts.load(w, h.taken + thread * OF_LINE)
+    h.parts.store(w, h.taken + thread * OF_LINE, k + 1)
+    return ti.select(k < h.capacity, place_of_point(h, w, thread, k), -1)
+
+
+@ti.func
+def join_parts(h: ti.template(), w: ti.i32):
+    """The first row of each part; gives how many points there are.
+
+    Writes: h.{parts, notes}
+    """
+    total, looked = 0, 0
+    for part in range(h.parts.load(w, h.n_parts)):
+        at = h.part + part * OF_PART
+        h.parts.store(w, at + _ROW, total)
+        total += h.parts.load(w, at + _COUNT)
+        looked += h.parts.load(w, at + _LOOKED)
+    h.notes.store(w, h.looked, looked)
+    return total
+
+
+@ti.func
+def points_of_part(h: ti.template(), w: ti.i32, part: ti.i32):
+    """The place in h.points of the first point of a part of the search, its row, and how many become rows."""
+    at = h.part + part * OF_PART
+    first = h.parts.load(w, at + _FIRST)
+    row, n = h.parts.load(w, at + _ROW), h.parts.load(w, at + _COUNT)
+    fit = ti.min(h.capacity - row, h.capacity - first)
+    return place_of_point(h, w, h.parts.load(w, at + _THREAD), first), row, ti.min(n, ti.max(fit, 0))

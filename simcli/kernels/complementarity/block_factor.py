@@ -14,6 +14,7 @@ from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, put_lane, vector
+from simcli.kernels.language.values import Vec3
 
 
 class BlockFactor:
@@ -276,3 +277,20 @@ def take_product(f: ti.template(), w: ti.i32, x: ti.template(), body: ti.i32, at
     y = six(x, w, other)
     for k in range(DOFS):
         x.store(w, DOFS * body + k, x.load(w, DOFS * body + k) - inner(f.notes.load(w, at + k), y))
+
+
+def speeds(rows: list, x) -> Vec3:
+    """The inner products of a vector with those of each axis."""
+    return Vec3(*(sum_of_six(row * x) for row in rows))
+
+
+def sum_of_six(x):
+    """The sum of the numbers of a vector, the halves apart."""
+    x = local(x)
+    parts = [get_lane(x, k) for k in range(DOFS)]
+    return local((parts[0] + parts[1] + parts[2]) + (parts[3] + parts[4] + parts[5]))
+
+
+def squares_by(inverse: list, rows: list) -> Vec3:
+    """x^T A x of the vector of each axis."""
+    return Vec3(*(sum_of_six(row * weighted(inverse, row)) for row in rows))

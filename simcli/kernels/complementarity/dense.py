@@ -4,9 +4,11 @@ All lanes do the same work in the same order whatever their numbers are. What is
 changes no bit of what is finite: sums here start at +0, and so never become -0.
 """
 
+from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.device.arena import local
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, get_lane
 from simcli.kernels.language.values import Mat3, Vec3
 
@@ -260,3 +262,67 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
             j = whole(p.column, w, i * n + n - 1 - e)
             total = total - p.matrix.load(w, i * n + j) * three(x, w, j)
         put_three(x, w, i, backward(p.pivot.load(w, i), total))
+
+
+@ti.func
+def find_columns(p: ti.template(), w: ti.i32):
+    """Which velocities each row sees in some world.
+
+    Writes: p.rows.{columns, length, jacobian}
+    """
+    zero = p.arena.zero()
+    for r in range(whole(p.live, w, 0)):
+        on = p.rows.on.load(w, r) != 0.0
+        length = 0
+        if any_lane(on):
+            if any_lane(on == 0):
+                for a in range(p.n):
+                    silence(w, [p.rows.jacobian], r * p.n + a, on)
+            for a in range(p.n):
+                if any_part(p.rows.jacobian, w, r * p.n + a, 1):
+                    p.rows.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                    length = length + 1
+        p.rows.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
+
+
+@ti.func
+def silence_triples(p: ti.template(), side: ti.template(), w: ti.i32):
+    """Contacts, or spins, that are off in a world see nothing there.
+
+    Writes: side.jacobian, p.contacts.length
+    """
+    for c in range(whole(p.live, w, 1)):
+        on = side.on.load(w, c) != 0.0
+        if any_lane(on == 0):
+            for e in range(whole(side.length, w, c)):
+                for m in ti.static(range(3)):
+                    at = c * p.n + 3 * whole(side.columns, w, c * p.n + e) + m
+                    silence(w, [side.jacobian], at, on)
+        if not any_lane(p.contacts.on.load(w, c) != 0.0):
+            p.contacts.length.store(w, c, p.arena.zero())
+
+
+def parts_of(array, w, item) -> list:
+    """The packs of an item, assignable."""
+    return [array.part(w, item, k) for k in range(array.width)]
+
+
+def silence(w, arrays, item, on):
+    """Zero where a row is off, whatever stands there."""
+    for array in arrays:
+        for k, part in enumerate(parts_of(array, w, item)):
+            array.replace(w, item, k, select(on, part, array.arena.zero()))
+
+
+def unless_finite(w, array, item):
+    """Zero where a part of an item is no number, or beyond all bounds."""
+    for k, part in enumerate(parts_of(array, w, item)):
+        array.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, array.arena.zero()))
+
+
+def any_part(array, w, item, count):
+    """True if any lane of any part of `_count` items is not zero."""
+    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(array, w, item + k))
+    for other in rest:
+        first = first | other
+    return any_lane(local(first))

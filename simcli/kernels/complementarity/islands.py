@@ -10,6 +10,7 @@ import numpy as np
 
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
@@ -99,6 +100,16 @@ def end_of(p, w, kind, count=None):
     if kind == ITS_VELOCITIES:
         return DOFS * end_of(p, w, ITS_BODIES)
     return p.large.islands.notes.load(w, p.large.islands.span + 2 * kind + 1)
+
+
+def members_of_part(p, w, kind, count=None) -> tuple:
+    """The places of those members at hand of a kind that a thread takes (inside kernels), see `items_of_part`."""
+    begin, end = begin_of(p, w, kind), end_of(p, w, kind, count)
+    if p.arena.crew is None:
+        return begin, end
+    each = DOFS if kind == ITS_VELOCITIES and p.is_large else 1  # those of a body stay together
+    first, last = items_of_part(p.arena, w, (end - begin) // each)
+    return begin + first * each, begin + last * each
 
 
 def member(p, w, kind, k):

@@ -25,11 +25,20 @@ from simcli.kernels.complementarity.block_factor import (
     put_six,
     rows_of,
     six,
-    weighted,
+    speeds,
 )
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import Graph, entry_of_contact
-from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_CONTACTS, ITS_ROWS, IslandSets, begin_of, end_of, member
+from simcli.kernels.complementarity.islands import (
+    ITS_BODIES,
+    ITS_CONTACTS,
+    ITS_ROWS,
+    IslandSets,
+    begin_of,
+    end_of,
+    member,
+    members_of_part,
+)
 from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.notes import Notes
 from simcli.kernels.device.sparse_factors import packed_index
@@ -201,23 +210,6 @@ def speed_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i3
     return total
 
 
-def speeds(rows: list, x) -> Vec3:
-    """The inner products of a vector with those of each axis."""
-    return Vec3(*(sum_of_six(row * x) for row in rows))
-
-
-def sum_of_six(x):
-    """The sum of the numbers of a vector, the halves apart."""
-    x = local(x)
-    parts = [get_lane(x, k) for k in range(DOFS)]
-    return local((parts[0] + parts[1] + parts[2]) + (parts[3] + parts[4] + parts[5]))
-
-
-def squares_by(inverse: list, rows: list) -> Vec3:
-    """x^T A x of the vector of each axis."""
-    return Vec3(*(sum_of_six(row * weighted(inverse, row)) for row in rows))
-
-
 @ti.func
 def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), out: ti.template()):
     """Add J^T x of a contact that is on, or of its spins.
@@ -251,7 +243,8 @@ def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.templ
 
     Writes: out
     """
-    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+    first, end = members_of_part(p, w, ITS_BODIES, p.large.n_bodies)
+    for n in range(first, end):
         b = member(p, w, ITS_BODIES, n)
         found = combined_rows(mass_rows(p, w, b), six(x, w, b))
         put_six(out, w, b, [get_lane(found, k) for k in range(DOFS)])
@@ -264,7 +257,8 @@ def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
     Writes: x
     """
     g = p.large
-    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+    first, end = members_of_part(p, w, ITS_BODIES, p.large.n_bodies)
+    for n in range(first, end):
         b = member(p, w, ITS_BODIES, n)
         found = combined_rows(rows_of(g.sixes, w, g.inverse + DOFS * b), six(x, w, b))
         put_six(x, w, b, [get_lane(found, k) for k in range(DOFS)])

@@ -14,6 +14,7 @@ from simcli.kernels.complementarity.block_factor import (
     put_rows,
     put_six,
     rows_of,
+    squares_by,
     substitute_blocks,
 )
 from simcli.kernels.complementarity.graph import (
@@ -32,6 +33,7 @@ from simcli.kernels.complementarity.islands import (
     begin_of,
     end_of,
     member,
+    members_of_part,
 )
 from simcli.kernels.complementarity.large import (
     DOFS,
@@ -47,32 +49,27 @@ from simcli.kernels.complementarity.large import (
     solve_blocks,
     speed_of_row,
     speed_of_triple,
-    squares_by,
 )
+from simcli.kernels.device.crew import in_parts
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane
 from simcli.kernels.language.values import Vec3
 
 
+@in_parts
 @ti.func
-def prepare_large(p: ti.template(), w: ti.i32):
-    """Inverse masses, the free velocity, what is on, and the metric.
+def prepare_bodies(p: ti.template(), w: ti.i32):
+    """Inverse masses, and the free velocity.
 
     Reads:  p.{mass, push}
-    Writes: p.{free, push}, p.large.{inverse, weight}, metric of all
+    Writes: p.{free, push}, p.large.{inverse, weight}
     """
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
-    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+    first, end = members_of_part(p, w, ITS_VELOCITIES)
+    for n in range(first, end):
         a = member(p, w, ITS_VELOCITIES, n)
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
-        s = member(p, w, ITS_ROWS, n)
-        p.rows.metric.store(w, s, metric_of_row(p, w, s))
-    for triple in ti.static(p.triples):
-        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
-            c = member(p, w, ITS_CONTACTS, n)
-            diagonal_of_triple(p, triple, place_of_seen(p, triple), w, c)
 
 
 @ti.func
@@ -83,7 +80,8 @@ def invert_masses(p: ti.template(), w: ti.i32):
     Writes: p.large.{sixes, weight}
     """
     g = p.large
-    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, p.large.n_bodies)):
+    first, end = members_of_part(p, w, ITS_BODIES, p.large.n_bodies)
+    for n in range(first, end):
         b = member(p, w, ITS_BODIES, n)
         rows = inverted(mass_rows(p, w, b))
         put_rows(g.sixes, w, g.inverse + DOFS * b, rows)
@@ -115,10 +113,7 @@ def _metric_of_entries(g: ti.template(), w: ti.i32, e: ti.i32, f: ti.i32):
 
 @ti.func
 def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.i32, w: ti.i32, c: ti.i32):
-    """The diagonal of J M^-1 J^T of a contact, or of its spins, as `preparation.metric_of` takes it.
-
-    Writes: triple.metric
-    """
+    """The diagonal of J M^-1 J^T of a contact, or of its spins, as `preparation.metric_of` takes it."""
     g = p.large
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
@@ -128,7 +123,7 @@ def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.i32, w:
             if body >= 0:
                 inverse = rows_of(g.sixes, w, g.inverse + DOFS * body)
                 total = total + squares_by(inverse, seen_rows(p, view, w, c, side))
-    triple.metric.store(w, c, total)
+    return total
 
 
 @ti.func

@@ -2,7 +2,15 @@
 
 from simcli.kernels.complementarity.cones import discs, natural_contact, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
-from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
+from simcli.kernels.complementarity.islands import (
+    ITS_CONTACTS,
+    ITS_ROWS,
+    ITS_VELOCITIES,
+    begin_of,
+    end_of,
+    member,
+    members_of_part,
+)
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_row, speed_of_triple
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
@@ -128,12 +136,36 @@ def map_of_all(p: ti.template(), w: ti.i32):
     Reads:  rows, contacts, spins, p.trial
     Writes: speed of all
     """
-    zero = p.arena.zero()
     # Maxima forget what is no number; 0 times it does not.
-    worst = zero
-    worst_true = zero
-    poison = zero
-    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+    worst, poison = _map_of_rows(p, w)
+    worst_true = worst
+    begin, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(begin, end):
+        c = member(p, w, ITS_CONTACTS, n)
+        off, off_true = residual_of_contact(p, w, c)
+        worst = ti.max(worst, off)
+        worst_true = ti.max(worst_true, off_true)
+        poison = poison + (off + off_true) * 0.0
+        _note(p, w, "off", c, off)
+        _note(p, w, "true_off", c, off_true)
+    for _spins in ti.static(p.triples[1:]):
+        for n in range(begin, end):
+            c = member(p, w, ITS_CONTACTS, n)
+            off = residual_of_spins(p, w, c)
+            worst = ti.max(worst, off)
+            worst_true = ti.max(worst_true, off)
+            poison = poison + off * 0.0
+            _note(p, w, "spin_off", c, off)
+    return worst + poison, worst_true + poison
+
+
+@ti.func
+def _map_of_rows(p: ti.template(), w: ti.i32):
+    """What rows give to it."""
+    zero = p.arena.zero()
+    worst, poison = zero, zero
+    begin, end = members_of_part(p, w, ITS_ROWS)
+    for n in range(begin, end):
         s = member(p, w, ITS_ROWS, n)
         if is_anywhere(p.rows, w, s):
             x = p.rows.impulse.load(w, s)
@@ -143,26 +175,9 @@ def map_of_all(p: ti.template(), w: ti.i32):
             value, _ = natural_row(x, speed, d, p.lower.load(w, s), p.upper.load(w, s))
             off = select(p.rows.on.load(w, s) != 0.0, ti.abs(value), zero)
             worst = ti.max(worst, off)
-            worst_true = ti.max(worst_true, off)
             poison = poison + off * 0.0
             _note(p, w, "row_off", s, off)
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
-        c = member(p, w, ITS_CONTACTS, n)
-        off, off_true = residual_of_contact(p, w, c)
-        worst = ti.max(worst, off)
-        worst_true = ti.max(worst_true, off_true)
-        poison = poison + (off + off_true) * 0.0
-        _note(p, w, "off", c, off)
-        _note(p, w, "true_off", c, off_true)
-    for _spins in ti.static(p.triples[1:]):
-        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
-            c = member(p, w, ITS_CONTACTS, n)
-            off = residual_of_spins(p, w, c)
-            worst = ti.max(worst, off)
-            worst_true = ti.max(worst_true, off)
-            poison = poison + off * 0.0
-            _note(p, w, "spin_off", c, off)
-    return worst + poison, worst_true + poison
+    return worst, poison
 
 
 def _note(p, w, name, k, off):

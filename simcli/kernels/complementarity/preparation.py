@@ -1,20 +1,33 @@
 """The preparation of a problem: what its rounds share, and what each of them begins with."""
 
-from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import (
+    any_part,
     diagonal,
     factorize_mass,
+    find_columns,
     put_three,
     root_below,
     root_forward,
+    silence,
+    silence_triples,
     three,
+    unless_finite,
     whole,
 )
 from simcli.kernels.complementarity.graph import put_of_island
-from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
-from simcli.kernels.complementarity.large_problem import prepare_large
+from simcli.kernels.complementarity.islands import (
+    ITS_CONTACTS,
+    ITS_ROWS,
+    ITS_VELOCITIES,
+    begin_of,
+    end_of,
+    member,
+    members_of_part,
+)
+from simcli.kernels.complementarity.large import place_of_seen
+from simcli.kernels.complementarity.large_problem import diagonal_of_triple, metric_of_row, prepare_bodies
 from simcli.kernels.complementarity.measure import seen, solve_masses
-from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
@@ -32,20 +45,63 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Reads:  p.{mass, push}
     Writes: p.{root, free, push, live, known}, p.progress.{stale, fresh}, rows and contacts
     """
-    p.known.store(w, 0, p.arena.zero())
-    begin_island(p, w)
     if ti.static(p.is_large):
-        _count(p, w, p.rows, ITS_ROWS)
-        _count(p, w, p.contacts, ITS_CONTACTS)
-        clear_spins(p, w)
-        prepare_large(p, w)
-        for side in ti.static(p.triples):
-            for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
-                c = member(p, w, ITS_CONTACTS, n)
-                side.metric.store(w, c, metric_of(p, side, side.metric.load(w, c)))
+        begin_large(p, w)
+        clear_large(p, w)
+        prepare_bodies(p, w)
+        find_metric(p, w)
     else:
+        p.known.store(w, 0, p.arena.zero())
+        begin_island(p, w)
         prepare_dense(p, w)
     scale_unmoved(p, w)
+
+
+@ti.func
+def begin_large(p: ti.template(), w: ti.i32):
+    """What `prepare_problem` of a large world begins with.
+
+    Writes: p.{live, known}, p.progress.{stale, fresh, rows}, p.spins.{given, impulse}
+    """
+    p.known.store(w, 0, p.arena.zero())
+    begin_island(p, w)
+    for which in ti.static((ITS_ROWS, ITS_CONTACTS)):
+        p.live.store(w, which, p.arena.zero() + ti.cast(most_of(p, w, which), p.arena.device.real))
+    clear_spins(p, w)
+
+
+@in_parts
+@ti.func
+def clear_large(p: ti.template(), w: ti.i32):
+    """Have all rows of a large world looked at; those that are off are cleared.
+
+    Writes: given and impulse of rows and contacts
+    """
+    for side, kind in ti.static(((p.rows, ITS_ROWS), (p.contacts, ITS_CONTACTS))):
+        first, end = members_of_part(p, w, kind)
+        for n in range(first, end):
+            r = member(p, w, kind, n)
+            silence(w, side.given, r, side.on.load(w, r) != 0.0)
+            unless_finite(w, side.impulse, r)
+
+
+@in_parts
+@ti.func
+def find_metric(p: ti.template(), w: ti.i32):
+    """The metric of the rows and contacts of a large world.
+
+    Reads:  p.large.inverse
+    Writes: metric of all
+    """
+    begin, behind = members_of_part(p, w, ITS_ROWS)
+    for n in range(begin, behind):
+        s = member(p, w, ITS_ROWS, n)
+        p.rows.metric.store(w, s, metric_of_row(p, w, s))
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for side in ti.static(p.triples):
+        for n in range(first, end):
+            c = member(p, w, ITS_CONTACTS, n)
+            side.metric.store(w, c, metric_of(p, side, diagonal_of_triple(p, side, place_of_seen(p, side), w, c)))
 
 
 @ti.func
@@ -57,13 +113,13 @@ def begin_island(p: ti.template(), w: ti.i32):
     g = p.progress
     g.stale.store(w, 0, p.arena.zero() + 1.0)
     g.fresh.store(w, 0, p.arena.zero() + 1.0)
-    g.rows.store(w, 0, p.arena.zero())
+    rows = p.arena.zero()
     if ti.static(p.is_large):
         put_of_island(p.large.graph, w, p.large.graph.is_of_now, 0)
         for side, kind in ti.static(p.sides):
             for n in range(begin_of(p, w, kind), end_of(p, w, kind)):
-                on = side.on.load(w, member(p, w, kind, n))
-                g.rows.store(w, 0, g.rows.load(w, 0) + on * side.bias.width)
+                rows = rows + side.on.load(w, member(p, w, kind, n)) * side.bias.width
+    g.rows.store(w, 0, rows)
 
 
 @ti.func
@@ -95,9 +151,9 @@ def prepare_dense(p: ti.template(), w: ti.i32):
     _find_live(p, w, p.rows, 0)
     _find_live(p, w, p.contacts, 1)
     clear_spins(p, w)
-    _find_columns(p, w)
+    find_columns(p, w)
     for side in ti.static(p.triples[::-1]):
-        _silence_triples(p, side, w)
+        silence_triples(p, side, w)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
@@ -132,19 +188,6 @@ def pad(p: ti.template(), w: ti.i32):
         p.mass.store(w, packed_index(i, i), zero + 1.0)
         p.free.store(w, i, zero)
         p.push.store(w, i, zero)
-
-
-@ti.func
-def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
-    """Have all rows of a large world looked at; those that are off are cleared.
-
-    Writes: p.live, side.given
-    """
-    p.live.store(w, which, p.arena.zero() + ti.cast(most_of(p, w, which), p.arena.device.real))
-    for n in range(begin_of(p, w, which), end_of(p, w, which)):
-        r = member(p, w, which, n)
-        silence(w, side.given, r, side.on.load(w, r) != 0.0)
-        unless_finite(w, side.impulse, r)
 
 
 def most_of(p, w, which):
@@ -188,68 +231,12 @@ def clear_spins(p: ti.template(), w: ti.i32):
             unless_finite(w, side.impulse, c)
 
 
-@ti.func
-def _find_columns(p: ti.template(), w: ti.i32):
-    """Which velocities each row sees in some world.
-
-    Writes: p.rows.{columns, length, jacobian}
-    """
-    zero = p.arena.zero()
-    for r in range(whole(p.live, w, 0)):
-        on = p.rows.on.load(w, r) != 0.0
-        length = 0
-        if any_lane(on):
-            if any_lane(on == 0):
-                for a in range(p.n):
-                    silence(w, [p.rows.jacobian], r * p.n + a, on)
-            for a in range(p.n):
-                if any_part(p.rows.jacobian, w, r * p.n + a, 1):
-                    p.rows.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
-                    length = length + 1
-        p.rows.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
-
-
-@ti.func
-def _silence_triples(p: ti.template(), side: ti.template(), w: ti.i32):
-    """Contacts, or spins, that are off in a world see nothing there.
-
-    Writes: side.jacobian, p.contacts.length
-    """
-    for c in range(whole(p.live, w, 1)):
-        on = side.on.load(w, c) != 0.0
-        if any_lane(on == 0):
-            for e in range(whole(side.length, w, c)):
-                for m in ti.static(range(3)):
-                    at = c * p.n + 3 * whole(side.columns, w, c * p.n + e) + m
-                    silence(w, [side.jacobian], at, on)
-        if not any_lane(p.contacts.on.load(w, c) != 0.0):
-            p.contacts.length.store(w, c, p.arena.zero())
-
-
-def parts_of(array, w, item) -> list:
-    """The packs of an item, assignable."""
-    return [array.part(w, item, k) for k in range(array.width)]
-
-
-def silence(w, arrays, item, on):
-    """Zero where a row is off, whatever stands there."""
-    for array in arrays:
-        for k, part in enumerate(parts_of(array, w, item)):
-            array.replace(w, item, k, select(on, part, array.arena.zero()))
-
-
-def unless_finite(w, array, item):
-    """Zero where a part of an item is no number, or beyond all bounds."""
-    for k, part in enumerate(parts_of(array, w, item)):
-        array.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, array.arena.zero()))
-
-
-def any_part(array, w, item, count):
-    """True if any lane of any part of `_count` items is not zero."""
-    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(array, w, item + k))
-    for other in rest:
-        first = first | other
-    return any_lane(local(first))
+def metric_of(p, side, diagonal: Vec3) -> Vec3:
+    """The metric of a contact, or of its spins, from the diagonal of J M^-1 J^T; see `Side`."""
+    n, a, b = diagonal.parts
+    tangent = (a + b) * 0.5
+    last = (n + a + b) * (1.0 / 3.0) if side is p.contacts else tangent
+    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, tangent, last)))
 
 
 @ti.func
@@ -335,11 +322,3 @@ def reach(p, w, i, moves):
 def squares(y: Mat3) -> Vec3:
     """Squares of the columns."""
     return Vec3(*(y.column(k).dot(y.column(k)) for k in range(3)))
-
-
-def metric_of(p, side, diagonal: Vec3) -> Vec3:
-    """The metric of a contact, or of its spins, from the diagonal of J M^-1 J^T; see `Side`."""
-    n, a, b = diagonal.parts
-    tangent = (a + b) * 0.5
-    last = (n + a + b) * (1.0 / 3.0) if side is p.contacts else tangent
-    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, tangent, last)))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS
 from simcli.kernels.complementarity.large import DOFS, Large, SystemPattern
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.programs import Registers
+from simcli.kernels.device.notes import Registers
 from simcli.kernels.device.sparse_factors import packed_index
 from simcli.kernels.language.values import Mat3, Vec3
 

@@ -1,16 +1,26 @@
 """How a search begins: with the impulses that are given, the velocity that these give, and whether others are wanted.
 
-    READY          what the rounds of a search share
+    READY          what the rounds of a search share; READY_LARGE of a large world, of which threads take parts
     BEGINNING      of a world, or of an island
     LOOK_AT_ALL    of all islands at once, before `judge_island` decides for each
 
 Source: Rockafellar (1976), the proximal term. Deviation: none.
 """
 
-from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
+from simcli.kernels.complementarity.islands import (
+    ITS_CONTACTS,
+    ITS_ROWS,
+    ITS_VELOCITIES,
+    begin_of,
+    end_of,
+    member,
+    members_of_part,
+)
+from simcli.kernels.complementarity.large_problem import prepare_bodies
 from simcli.kernels.complementarity.measure import STARTING, kappa_of, map_of_all, map_of_island, respond
-from simcli.kernels.complementarity.preparation import prepare_problem
+from simcli.kernels.complementarity.preparation import begin_large, clear_large, find_metric, prepare_problem, scale_unmoved
 from simcli.kernels.complementarity.problem import BROKEN, PROXIMAL, SOLVED, UNSOLVED
+from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.stage_lists import only
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select, select_parts
@@ -69,13 +79,15 @@ def begin_numbers(p: ti.template(), w: ti.i32):
     p.now.store(w, "attempt", 0)
 
 
+@in_parts
 @ti.func
 def begin_velocities(p: ti.template(), w: ti.i32):
     """The velocity that the given impulses give, if it is known, and the free one.
 
     Writes: p.{velocity, trial}
     """
-    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+    first, end = members_of_part(p, w, ITS_VELOCITIES)
+    for n in range(first, end):
         a = member(p, w, ITS_VELOCITIES, n)
         p.trial.store(w, a, p.velocity.load(w, a))
         p.velocity.store(w, a, p.free.load(w, a))
@@ -99,7 +111,8 @@ def spread_kappa(p: ti.template(), w: ti.i32, kappa: ti.template()):
 
     Writes: p.large.kappa
     """
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         p.large.kappa.store(w, member(p, w, ITS_CONTACTS, n), kappa)
 
 
@@ -119,17 +132,20 @@ def regularize_all(p: ti.template(), w: ti.i32):
 
     Writes: {soft, shift} of all
     """
-    for n in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS)):
+    first, end = members_of_part(p, w, ITS_ROWS)
+    for n in range(first, end):
         s = member(p, w, ITS_ROWS, n)
         p.rows.soft.store(w, s, p.rows.compliance.load(w, s))
         p.rows.shift.store(w, s, p.rows.bias.load(w, s))
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         c = member(p, w, ITS_CONTACTS, n)
         more = kappa_of(p, w, c) * p.contacts.metric.load(w, c).parts[2]
         p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
         p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.centre.load(w, c) * more)
     for side in ti.static(p.triples[1:]):
-        for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+        first, end = members_of_part(p, w, ITS_CONTACTS)
+        for n in range(first, end):
             c = member(p, w, ITS_CONTACTS, n)
             side.soft.store(w, c, side.compliance.load(w, c))
             side.shift.store(w, c, side.bias.load(w, c))
@@ -147,6 +163,7 @@ def judge_start(p: ti.template(), w: ti.i32):
     judge_map(p, w, proximal, residual)
 
 
+@in_parts
 @ti.func
 def measure_start(p: ti.template(), w: ti.i32):
     """The natural map of the impulses that are given, as `map_of_all`, and the velocity that they give.
@@ -156,7 +173,8 @@ def measure_start(p: ti.template(), w: ti.i32):
     """
     regularize_all(p, w)
     proximal, residual = map_of_all(p, w)
-    for n in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES)):
+    first, end = members_of_part(p, w, ITS_VELOCITIES)
+    for n in range(first, end):
         a = member(p, w, ITS_VELOCITIES, n)
         p.best_velocity.store(w, a, p.trial.load(w, a))
         p.velocity.store(w, a, p.trial.load(w, a))
@@ -246,7 +264,7 @@ def keep_given(p: ti.template(), w: ti.i32):
             side.kept.store(w, c, x)
 
 
-READY = (prepare_problem,)
+READY, READY_LARGE = (prepare_problem,), (begin_large, clear_large, prepare_bodies, find_metric, scale_unmoved)
 AT_START = (only(is_unknown, respond), judge_start, only(may_change, keep_given))
 BEGINNING = (_begin_search, only(is_open, *AT_START))
 LOOK_AT_ALL = (begin_velocities, only(is_unknown, respond), measure_start)

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from simcli.kernels.device.crew import CREW_SIZE, Crew
 from simcli.kernels.device.memory_layout import MemoryLayout
 from simcli.kernels.device.pack_arrays import INTS, KINDS, PACKS, REALS, PackArray, Strip
 from simcli.kernels.device.runtime import GPU_BLOCK, Device
@@ -48,6 +49,8 @@ class Arena(MemoryLayout):
         storage: the array.
         stride: packs from one block to the next, on the CPU.
         constants: all tables of INTS and of REALS, as the host has them.
+        crew: the threads of a world, where there is one world on a CPU, else None.  n_threads: room for so many.
+        between: packs from one block to the next in kernels, on the CPU; threads of one world have the same ones.
         mask: in a stage that is compiled, the worlds that write arrays; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
         filled: arrays of tables, which differ between worlds, once they are uploaded.
@@ -56,12 +59,14 @@ class Arena(MemoryLayout):
 
     _data_oriented = True
     _untraced = ("reach", "tables", "pending", "filled", "traced", "constants", "storage", "of_kernel", "wide")
-    _numbers = ("n_worlds", "n_blocks", "stride")
+    _numbers = ("n_worlds", "n_blocks", "stride", "between")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.reach = bound_over(self.n_blocks)
         self.all_records, self.tables, self.notes, self.filled, self.wide = [], [], [], [], set()
+        shares = n_worlds == 1 and device.lanes == 1 and not device.is_gpu
+        self.crew, self.n_threads = Crew(self) if shares else None, CREW_SIZE if shares else 1
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = PackArray(self, *self.records(0).room(PACKS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
@@ -84,6 +89,7 @@ class Arena(MemoryLayout):
         ends = device.whole_lines(n_shared) + np.cumsum([0, *(each.size for each in self.notes)])
         packs = device.whole_lines(int(ends[-1])) // device.lanes
         self.stride = device.whole_lines(self.n_rows * device.lanes) // device.lanes
+        self.between = 0 if self.crew else self.stride
         self.storage = storage_of(device)(device, n_shared, packs, (self.n_blocks, self.stride, self.n_rows))
         self.set_places({INTS: tables, REALS: tables + n_constants[INTS], PACKS: packs}, ends, n_constants)
         self.refill(self)
@@ -126,7 +132,7 @@ class Arena(MemoryLayout):
         """
         kernel, found, args = self.compiled(kernel, *args)
         found.numbers.fill(*self.of_kernel)
-        self.storage.send()
+        self._begin_call()
         launch_kernel(kernel, found, args)
 
     def ready(self, kernel, *args) -> ReadyLaunch:
@@ -142,8 +148,13 @@ class Arena(MemoryLayout):
             given: arguments that are others, by their place; that of the arena's memory is 0.
         """
         ready.prepare()
-        self.storage.send()
+        self._begin_call()
         ready.launch(given)
+
+    def _begin_call(self) -> None:
+        self.storage.send()
+        if self.crew:
+            self.crew.begin_call()
 
     def compiled(self, kernel, *args) -> tuple[object, Traced, tuple]:
         """What `launch` calls: the kernel, what it was compiled to, and its arguments.
@@ -168,7 +179,7 @@ class Arena(MemoryLayout):
         variables = (
             {_APART: partial(number, self, "n_blocks")}
             if self.device.is_gpu
-            else {id(self): lambda: w * number(self, "stride")}
+            else {id(self): lambda: w * number(self, "between")}
         )
         if self.is_own:
             variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
@@ -190,7 +201,10 @@ class Arena(MemoryLayout):
         place = number(start, "place")
         if block is None:
             return place
-        return (block if self.device.is_gpu else known(id(self), lambda: block * number(self, "stride"))) + place
+        if self.device.is_gpu:
+            return block + place
+        place = known(id(self), lambda: block * number(self, "between")) + place
+        return place + block * number(start, "apart") if isinstance(start, Strip) and start.copies > 1 else place
 
     def place_of(self, strip: Strip, item, block=None):
         """The place of the numbers of an item, as an expression (inside kernels)."""
@@ -198,6 +212,7 @@ class Arena(MemoryLayout):
         if block is not None:
             within = self.apart(within + strip.row if self.is_own else within)
         if self.is_own:
+            within = within + block * strip.apart if strip.copies > 1 else within
             place = within + strip.place if block is None else self.begun(self.origin, block) + within
         else:
             place = self.begun(strip, block) + within

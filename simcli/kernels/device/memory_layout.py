@@ -14,6 +14,7 @@ from simcli.kernels.device.pack_arrays import (
     Shared,
     Strip,
 )
+from simcli.kernels.device.runtime import Device
 
 
 class MemoryLayout:
@@ -23,6 +24,8 @@ class MemoryLayout:
 
     all_records: "list[Records]"
     by_rows: PackArray
+    device: Device
+    n_threads: int
     pending: list[tuple[PackArray, np.ndarray]]
     tables: list[tuple]
 
@@ -31,6 +34,12 @@ class MemoryLayout:
         records = Records(self, n)
         self.all_records.append(records)
         return records
+
+    def own_array(self, n_items: int, kind=None) -> PackArray:
+        """As `array`, of a quantity that is worked out anew before anybody reads it; each thread of a world has its own."""
+        records = Records(self, n_items, self.n_threads)
+        self.all_records.append(records)
+        return records.array(kind).scratch()
 
     def array(self, n_items: int, kind=None) -> PackArray:
         """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
@@ -77,7 +86,8 @@ class MemoryLayout:
             for strip in self.strips(what):
                 if what == PACKS and strip.step > 2:
                     strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
-                strip.row = totals[what]
+                line = self.device.whole_lines(1)  # between those of two threads, so that none has numbers of both
+                strip.row, strip.apart = totals[what], self.device.whole_lines(strip.n * strip.step) + line
                 totals[what] += strip.size
         return totals
 

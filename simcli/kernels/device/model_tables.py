@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.pack_arrays import Records
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Mat3, Sym3, Vec3
 from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.joints.elimination import tree_dofs, unknown_of_dof
@@ -37,6 +39,8 @@ class Tables:
         self.model, self.arena, self.phases = model, arena, tuple(phases) or (model,)
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
+        if arena.crew:
+            arena.crew.hire(model.n_links)
         self.links, self.joints = arena.records(model.n_links), arena.records(model.n_joints)
         self.dofs, self.coordinates = arena.records(model.n_qd), arena.records(model.n_q)
         self.bodies = arena.records(model.n_bodies)
@@ -55,6 +59,8 @@ class Tables:
         self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges
         self.link_q, self.link_qd, self.link_n_qd = ints(links.q_start), ints(links.qd_start), ints(links.n_qd)
         self.root, self.tip = ints(links.root), arena.ints(links.tip)
+        starts = starts_of_trees(links.root)
+        self.n_trees, self.tree_start = len(starts) - 1, arena.ints(starts)
         self.massive = ints(np.any(links.mass > 0, axis=0))
         route, continues, gathers = handover(links.parent)
         self.route, self.continues, self.gathers = ints(route), ints(continues), ints(gathers)
@@ -99,6 +105,21 @@ class Tables:
             (...) bool.
         """
         return np.any([np.any(mask(model), axis=0) for model in self.phases], axis=0)
+
+
+def starts_of_trees(root: np.ndarray) -> np.ndarray:
+    """(trees + 1), first links of trees, and the end; one tree of all links where those of one do not stand side by side."""
+    starts = np.flatnonzero(root == np.arange(len(root)))
+    apart = np.repeat(starts, np.diff([*starts, len(root)]))
+    return np.append(starts if np.array_equal(apart, root) else [0], len(root))
+
+
+def links_of_part(t: Tables, w) -> tuple:
+    """The first link of the trees that a thread takes, and the one behind the last (inside kernels), see crew.py."""
+    if t.arena.crew is None:
+        return 0, number(t, "n_links")
+    first, end = items_of_part(t.arena, w, number(t, "n_trees"))
+    return t.tree_start.at(first), t.tree_start.at(end)
 
 
 def weight_held_up(bodies: Bodies, links: Links) -> np.ndarray:

@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from simcli.kernels.device.arena import Arena
 from simcli.kernels.device.storage import MASK
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import get_lane, is_pack, local, vector
@@ -24,16 +23,17 @@ class Notes:
         arena: of the same worlds; allocates them.
         kind: Taichi type of the scalars; None for real numbers.
         width: numbers that stand together, as a vector, for 1 a scalar.
+        own: whether each thread of a world has its own (crew.py).
 
     The numbers of a block stand together on the CPU, in lines of the cache of its own: a line that two threads write goes
     from one to the other each time. The block is the last index on a GPU, as in an Arena.
     """
 
     _data_oriented = True
-    _numbers = ("place", "stride")
+    _numbers = ("place", "between")
 
-    def __init__(self, arena, kind=None, width: int = 1):
-        self.arena, self.kind, self.width = arena, kind or arena.device.real, width
+    def __init__(self, arena, kind=None, width: int = 1, own: bool = False):
+        self.arena, self.kind, self.width, self.own = arena, kind or arena.device.real, width, own
         self.count = 0
         self.place = 0  # of the first
         arena.notes.append(self)
@@ -45,13 +45,19 @@ class Notes:
 
     @property
     def stride(self) -> int:
-        """Numbers from one block to the next, on the CPU."""
+        """Numbers of a block with those that lie idle, on the CPU."""
         return self.arena.device.whole_lines(self.count * self.width)
+
+    @property
+    def between(self) -> int:
+        """Numbers from one block to the next, on the CPU; threads of one world have the same."""
+        return 0 if self.arena.crew and not self.own else self.stride
 
     @property
     def size(self) -> int:
         """Numbers of all blocks."""
-        return (self.count * self.width if self.arena.device.is_gpu else self.stride) * self.arena.n_blocks
+        size = self.count * self.width if self.arena.device.is_gpu else self.stride
+        return size * (self.arena.n_threads if self.own else 1) * self.arena.n_blocks
 
     @property
     def memory(self) -> np.ndarray:
@@ -66,7 +72,7 @@ class Notes:
 
     def begin_of(self, block):
         """The place of the first one of a block, as an expression (inside kernels)."""
-        apart = block if self.arena.device.is_gpu else block * number(self, "stride")
+        apart = block if self.arena.device.is_gpu else block * number(self, "between")
         return apart + number(self, "place")
 
     def place_of(self, block, k):
@@ -106,6 +112,30 @@ class Notes:
         else:
             for n, part in enumerate(value.parts if isinstance(value, Value) else [value]):
                 self.at(block, k + n)._assign(part)
+
+
+class Registers:
+    """Whole numbers of a block of worlds, by name: what stages and conditions read, and lists set.
+
+    Args:
+        arena: of the run, not built yet.
+        names: of the numbers.
+        zeros: of those that are 0 where a list begins, and that lists alone set.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena, *names: str, zeros: tuple[str, ...] = ()):
+        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32)
+        self.notes.reserve(len(names))
+
+    def load(self, w, name: str):
+        """The number (inside kernels)."""
+        return self.notes.load(w, self.names.index(name))
+
+    def store(self, w, name: str, value) -> None:
+        """Replace the number (inside kernels)."""
+        self.notes.store(w, self.names.index(name), value)
 
 
 @ti.func
@@ -176,7 +206,7 @@ class Ages:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, differ: bool):
+    def __init__(self, arena, differ: bool):
         self.arena, self.differ, self.n_lanes = arena, differ, arena.device.lanes
         self.high, self.low, self.episode = arena.single.arrays(3) if differ else (None, None, None)
 

@@ -28,18 +28,19 @@ class Strip:
         step: numbers of an item.
         row: number of the first among all that the arena has of a block, or of tables.
         place: where that is in the memory, of the first block.
+        copies: how many threads of a world have their own (crew.py).  apart: numbers from one to the next.
     """
 
     _data_oriented = True
-    _numbers = ("row", "place")
+    _numbers = ("row", "place", "apart")
 
-    def __init__(self, n: int, step: int = 0):
-        self.n, self.step, self.row, self.place = n, step, 0, 0
+    def __init__(self, n: int, copies: int = 1):
+        self.n, self.step, self.row, self.place, self.copies, self.apart = n, 0, 0, 0, copies, 0
 
     @property
     def size(self) -> int:
         """Numbers of all items."""
-        return self.n * self.step
+        return self.n * self.step if self.copies == 1 else self.apart * self.copies
 
     def rows(self, offset: int, width: int, n: int) -> np.ndarray:
         """Where the numbers of a quantity of n items are, flat, from the first number of the strip on."""
@@ -52,19 +53,20 @@ class Records:
     Args:
         arena: of the same worlds.
         n: how many; None: as many as the first table has.
+        copies: of arrays, one for each thread of a world.
 
     Attributes:
         strips: by what they hold, of KINDS; those that are in use.
     """
 
-    def __init__(self, arena, n: int | None = None):
-        self.arena, self.n = arena, n
+    def __init__(self, arena, n: int | None = None, copies: int = 1):
+        self.arena, self.n, self.copies = arena, n, copies
         self.strips: dict[str, Strip] = {}
 
     def room(self, what: str, width: int) -> tuple[Strip, int]:
         """The strip of a kind, with room for further numbers of an item, and where they begin."""
         if what not in self.strips:
-            self.strips[what] = Strip(self.n or 1 if what == PACKS else self.n)
+            self.strips[what] = Strip(self.n or 1 if what == PACKS else self.n, self.copies)
         strip = self.strips[what]
         strip.step += width
         return strip, strip.step - width

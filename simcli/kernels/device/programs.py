@@ -12,40 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.kernels.device.arena import Arena, local
-from simcli.kernels.device.notes import Notes
+from simcli.kernels.device.crew import close_stage, has_part, is_in_parts, leave_stage, open_to_crew, wait_for_stage
+from simcli.kernels.device.notes import Notes, Registers
 from simcli.kernels.device.stage_lists import Repeat, Set, Within, is_first, threads_beside, wait_for
 from simcli.kernels.language import ti
 from simcli.kernels.language.calls import procedure
 from simcli.kernels.language.expressions import any_lane
+from simcli.kernels.language.numbers import number
 
-TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
+TAKE, _SET, ENTER, LEAVE, TOGETHER = range(5)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
 _GROUP, MOST_GROUPS = 12, 8  # stages of a function
 _ALONE = 16  # stages of a function that needs no others: a step of a short chain takes 12 % longer in two
-
-
-class Registers:
-    """Whole numbers of a block of worlds, by name: what stages and conditions read, and lists set.
-
-    Args:
-        arena: of the run, not built yet.
-        names: of the numbers.
-        zeros: of those that are 0 where a list begins, and that lists alone set.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, arena: Arena, *names: str, zeros: tuple[str, ...] = ()):
-        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32)
-        self.notes.reserve(len(names))
-
-    def load(self, w, name: str):
-        """The number (inside kernels)."""
-        return self.notes.load(w, self.names.index(name))
-
-    def store(self, w, name: str, value) -> None:
-        """Replace the number (inside kernels)."""
-        self.notes.store(w, self.names.index(name), value)
 
 
 class _Stage(NamedTuple):
@@ -83,6 +61,7 @@ class Program:
         known: while lines are made, values of registers that are sure where the list is. What a repetition of worlds sets is
             set back after it: a register is of a block, and the worlds that have not begun it go on with theirs.
         sets: whether there are registers.
+        is_shared: whether threads of a world take some of its stages together, see crew.py.
         in_warps: whether threads of a warp take it that may part, each for a world of its own, see stage_lists.py.
         masks: (levels) 1 for the worlds of a repetition.
         counters: of a block: the line, and the turns of each level.
@@ -93,20 +72,22 @@ class Program:
 
     def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
         self.arena, self.registers, self.sets = arena, registers, registers is not None
-        key = (tuple(body), (registers.names, registers.zeros) if registers else ())
+        shares = arena.crew is not None
+        key = (tuple(body), (registers.names, registers.zeros) if registers else (), shares)
         self.known = dict.fromkeys(registers.zeros if registers else (), 0)
         if key not in _tables:  # phases of a run have the same
             self.places, self.stages = {}, []
             self.masked, self.of_worlds, self.of_blocks = set(), set(), set()
             lines: list = []
             self.add(key[0], (), 0, False, lines)
-            conditions = self.of_worlds | self.of_blocks
-            assert not conditions & {line[1] for line in lines if line[0] == TAKE} - {NOBODY}, "a stage is no condition"
+            stages = {stage for kind, stage, *_ in lines if kind in (TAKE, TOGETHER)} - {NOBODY}
+            assert not (self.of_worlds | self.of_blocks) & stages, "a stage is no condition"
             self.renumber(lines)
             depth = max(line[2] for line in lines) + 1
             _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
         self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
         self.n, self.n_stages = len(columns[0]), len(self.stages)
+        self.is_shared = TOGETHER in columns[0]
         self.n_bits = self.n.bit_length()
         self.in_warps = arena.device.arch == "cuda" and depth > 1
         self.lines = columns[:3].T.tolist()
@@ -129,7 +110,8 @@ class Program:
             elif kind is Repeat:
                 self.add_repeat(item, of, level + 1, is_masked or item.by_world, lines)
             else:
-                lines.append((TAKE, self.number(item, of), level, 0, 0))
+                kind = TOGETHER if is_in_parts(item, self.arena) else TAKE
+                lines.append((kind, self.number(item, of), level, 0, 0))
                 if is_masked:
                     self.masked.add(lines[-1][1])
 
@@ -248,6 +230,16 @@ def group(n: int) -> Callable:
 GROUPS = [group(n) for n in range(MOST_GROUPS)]
 
 
+def tasks(program):
+    """Blocks that take it, or threads of the only one (inside kernels)."""
+    return number(program.arena.crew, "n") if program.is_shared else number(program.arena, "n_blocks")
+
+
+def is_beside(program, w):
+    """Whether a thread is not the first one of its world (inside kernels)."""
+    return w > 0 if program.is_shared else False
+
+
 @ti.func
 def begin(program: ti.template(), w: ti.i32):
     """Go to the first line of a program."""
@@ -268,6 +260,14 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32):
     Args:
         owner: of the stages.
     """
+    if ti.static(program.is_shared):
+        _run_together(program, owner, w)
+    else:
+        _run_alone(program, owner, w)
+
+
+@ti.func
+def _run_alone(program: ti.template(), owner: ti.template(), w: ti.i32):
     line = program.counters.load(w, program.line)
     while line < program.n:
         if ti.static(program.in_warps):
@@ -278,6 +278,36 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32):
         else:
             line = take_line(program, owner, w, line)
     program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer
+
+
+@ti.func
+def _run_together(program: ti.template(), owner: ti.template(), w: ti.i32):
+    """The first thread of a world takes all lines; each other one waits for stages that it can take parts of."""
+    crew = program.arena.crew
+    line, is_open = 0, False
+    if w == 0:
+        line = program.counters.load(w, program.line)
+    else:
+        line = wait_for_stage(crew, w, program.n)
+    while line < program.n:
+        found, has = line, True
+        if program.kind.at(line) == TOGETHER:
+            if w == 0 and not is_open:
+                open_to_crew(crew, line)
+                is_open = True
+            has = has_part(crew, w)
+        if has:
+            found = take_line(program, owner, w, line)
+        elif w == 0:
+            close_stage(crew)
+            is_open = False
+            found = line + 1
+        else:
+            leave_stage(crew)
+            found = wait_for_stage(crew, w, program.n)
+        line = found
+    if w == 0:
+        program.counters.store(w, program.line, line)
 
 
 @ti.func
@@ -300,8 +330,11 @@ def take_line(program: ti.template(), owner: ti.template(), w: ti.i32, line: ti.
 
 @ti.func
 def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, level: ti.i32):
-    """The line after this one: where repetitions begin and end, that depends on who wants them."""
-    found = line + 1
+    """The line after this one: where repetitions begin and end, that depends on who wants them.
+
+    One that threads take together stays the same until no part is left.
+    """
+    found = ti.select(kind == TOGETHER, line, line + 1)
     if kind == ENTER:
         program.counters.store(w, program.turn + level, 0)
         if not any_lane(program.masks.load(w, level) != 0.0):
@@ -314,37 +347,4 @@ def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, lev
         program.counters.store(w, program.turn + level, turn)
         if turn < program.most.at(line) and any_lane(program.masks.load(w, level) != 0.0):
             found = program.target.at(line)
-    return found
-
-
-@ti.func
-def take_alone(program: ti.template(), stage: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
-    """A line that takes a stage, or the condition of a line, for a block that has come to it: a kernel of one stage.
-
-    Args:
-        stage: number of the stage.
-        owner: of the stages.
-        line: its number; `pass_line` leaves it if it has a condition.
-        level: of the line.
-    """
-    if program.counters.load(w, program.line) == line:
-        program.take(stage, owner, w, level)
-        if ti.static(stage not in program.of_worlds | program.of_blocks):
-            program.counters.store(w, program.line, line + 1)
-
-
-@ti.func
-def enter_line(program: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
-    """What the first line of a repetition does before its condition, for a block that has come to it."""
-    if program.counters.load(w, program.line) == line:
-        program.masks.store(w, level, program.masks.load(w, level - 1))
-
-
-@ti.func
-def pass_line(program: ti.template(), w: ti.i32, line: ti.i32):
-    """Leave a line that takes no stage, if a block has come to it; gives the line where the block is."""
-    found = program.counters.load(w, program.line)
-    if found == line:
-        found = next_line(program, w, line, program.kind.at(line), program.level.at(line))
-        program.counters.store(w, program.line, found)
     return found

@@ -9,8 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from simcli.cores import cores
-from simcli.engines import engine_of_process
+from simcli.engines import cores, engine_of_process
 from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.cuda import copy_to_device, device_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.language import ti

@@ -85,6 +85,12 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
     Reads:  fo.{constant, stiffness, rate_gain, target, target_rate, damping}, s.{q, qd, qdd}
     Writes: adds to fo.account.power
     """
+    if ti.static(fo.has_efforts):
+        _add_effort_power(t, fo, s, w, b)
+
+
+@ti.func
+def _add_effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b: ti.template()):
     zero = t.arena.zero()
     dissipated = zero
     supplied = zero

@@ -17,12 +17,13 @@ import numpy as np
 
 from simcli.kernels.articulation.rnea import composite_inertias, own_inertia
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.model_tables import Tables
+from simcli.kernels.device.crew import items_of_part
+from simcli.kernels.device.model_tables import Tables, links_of_part
 from simcli.kernels.device.sparse_factors import Factor, factorize, get_unknown, put_unknown
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.rows.bounded_laws import Laws
-from simcli.kernels.rows.jacobian import mass_entries, row_entries
+from simcli.kernels.rows.jacobian import fill_rows, mass_entries, row_entries
 from simcli.kernels.rows.tree_rows import Rows
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.joints.elimination import eliminate
@@ -139,13 +140,15 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Writes: y.entry, s.I
     """
     if ti.static(t.is_natural):
-        for k in range(y.n_dofs):
+        begin, end = items_of_part(t.arena, w, y.n_dofs)
+        for k in range(begin, end):
             y.entry.store(w, k, t.arena.zero() + t.weight.load(w, t.tree_dof.at(k)))
     else:
-        for i in range(t.n_links):
+        begin, end = links_of_part(t, w)
+        for i in range(begin, end):
             s.I.store(w, i, own_inertia(t, s, w, i))
         composite_inertias(t, s, w)
-        for i in range(t.n_links):
+        for i in range(begin, end):
             inertia = s.I.load(w, i)
             first = t.link_qd.at(i)
             for d in range(first, first + t.link_n_qd.at(i)):
@@ -156,44 +159,6 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
                 last = y.m_start.at(k + 1) - 1
                 y.entry.store(w, last, y.entry.load(w, last) + s.diagonal.load(w, d))
     fill_rows(y, t, s, w)
-
-
-@ti.func
-def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
-    """Entries of J at the present poses and row pulls.
-
-    Reads:  s.S, y.rows
-    Writes: y.entry
-    """
-    if ti.static(y.n_rows > 0):
-        for r in range(y.n_rows):
-            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                y.entry.store(w, y.n_mass + e, entry_of_row(y, t, s, w, r, e))
-
-
-@ti.func
-def entry_of_row(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, r: ti.i32, e: ti.i32):
-    """Entry e of J, of row r.
-
-    Reads: s.{S, q}, y.{rows, entry}
-    """
-    side = y.j_side.at(e)
-    value = t.arena.zero() + 1.0
-    if side < 2:
-        pull = y.rows.jacobian_a.load(w, r)
-        if side == 1:
-            pull = y.rows.jacobian_b.load(w, r)
-        value = s.S.load(w, y.j_dof.at(e)).dot(pull)
-    if ti.static(y.rows.n_gears > 0):
-        if side == 2 or side == 3:
-            value = t.arena.zero() + y.rows.slope.load(w, y.j_term.at(e))
-    if ti.static(y.rows.has_shared):
-        if side == 3:
-            value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))
-    if ti.static(t.is_natural):
-        if side == 4:  # the constant is 1 for a vector with itself
-            value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
-    return value
 
 
 @ti.func

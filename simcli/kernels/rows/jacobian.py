@@ -1,4 +1,4 @@
-"""How rows stand in the constrained system: the dofs that they see, and what their forces give (J^T lambda).
+"""How rows stand in the constrained system: the dofs that they see, their entries, and what their forces give (J^T lambda).
 
 Forces go to the links that rows join, and are the wrenches of joints that are rows; there y is a `System`, whose forces are
 known and whose rows have been measured.
@@ -7,8 +7,10 @@ known and whose rows have been measured.
 import numpy as np
 
 from simcli.kernels.articulation.rnea import no_force
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Force
 from simcli.kernels.rows.tree_rows import first_numbers
 from simcli.model.constraints.constraint_tables import Constraints, Form, anchor_pair_of_row, rows_of_terms
@@ -188,3 +190,50 @@ def report_loops(c: ti.template(), w: ti.i32):
             for m in ti.static(range(6)):
                 c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
     report_anchor_pairs(t, c.system, c.state, c.rows, w)
+
+
+@ti.func
+def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Entries of J at the present poses and row pulls.
+
+    Reads:  s.S, y.rows
+    Writes: y.entry
+    """
+    if ti.static(y.n_rows > 0):
+        begin, end = _rows_of_part(y, t, w)
+        for r in range(begin, end):
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                y.entry.store(w, y.n_mass + e, entry_of_row(y, t, s, w, r, e))
+
+
+def _rows_of_part(y, t, w) -> tuple:
+    """The rows that a thread takes (inside kernels), see crew.py: one takes all where a row reads another one."""
+    if not y.rows.has_shared:
+        return items_of_part(t.arena, w, number(y, "n_rows"))
+    begin, end = items_of_part(t.arena, w, 1)
+    return begin * number(y, "n_rows"), end * number(y, "n_rows")
+
+
+@ti.func
+def entry_of_row(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, r: ti.i32, e: ti.i32):
+    """Entry e of J, of row r.
+
+    Reads: s.{S, q}, y.{rows, entry}
+    """
+    side = y.j_side.at(e)
+    value = t.arena.zero() + 1.0
+    if side < 2:
+        pull = y.rows.jacobian_a.load(w, r)
+        if side == 1:
+            pull = y.rows.jacobian_b.load(w, r)
+        value = s.S.load(w, y.j_dof.at(e)).dot(pull)
+    if ti.static(y.rows.n_gears > 0):
+        if side == 2 or side == 3:
+            value = t.arena.zero() + y.rows.slope.load(w, y.j_term.at(e))
+    if ti.static(y.rows.has_shared):
+        if side == 3:
+            value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))
+    if ti.static(t.is_natural):
+        if side == 4:  # the constant is 1 for a vector with itself
+            value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
+    return value

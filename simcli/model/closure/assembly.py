@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.cores import cores
+from simcli.engines import cores
 from simcli.model.closure.branches import SAME_BRANCH, Judge, as_far, jumped, other_ways, parted, scattered
 from simcli.model.closure.chart import Chart, moved
 from simcli.model.closure.continuation import follow_legs, follow_path

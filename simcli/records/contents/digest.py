@@ -36,7 +36,7 @@ from hashlib import blake2b
 import h5py
 import numpy as np
 
-from simcli.cores import cores
+from simcli.engines import cores
 
 COUNTERS = "counters_digest"  # in /run
 _OWN = "_digest"  # how datasets are called that say something of others

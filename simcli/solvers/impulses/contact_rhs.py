@@ -10,7 +10,7 @@ the normal impulse of the search before, so that each search has an interval and
 from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, begin_of, end_of, member
+from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, begin_of, end_of, member, members_of_part
 from simcli.kernels.complementarity.large import multiply_blocks, pull_of_row
 from simcli.kernels.complementarity.large_problem import factorize_large, solve_large
 from simcli.kernels.complementarity.measure import contact_speed
@@ -34,7 +34,8 @@ def carry_surfaces(k: ti.template(), s: ti.template(), p: ti.template(), w: ti.i
     Writes: k.carried
     """
     table = k.collider.contacts
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         c = member(p, w, ITS_CONTACTS, n)
         for lane in range(k.collider.lanes):
             if c < contacts_of(k.collider, w, lane):
@@ -65,7 +66,8 @@ def set_friction(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
     Reads:  k.slid, p.contacts
     Writes: p.friction
     """
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         c = member(p, w, ITS_CONTACTS, n)
         if ti.static(k.collider.lanes > 1 and not k.has_static):
             if whole(k.collider.contacts.alike, w, c) != 0:
@@ -176,7 +178,8 @@ def contact_rhs(
     Reads:  p.{contacts.jacobian, free}, or p.trial of `find_approach`, k.collider, s of `bend_of_contact`
     Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         c = member(p, w, ITS_CONTACTS, n)
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
             if whole(k.collider.contacts.alike, w, c) != 0:
@@ -297,7 +300,8 @@ def contact_rhs_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.templ
     Reads:  k.{bounces, target}, k.collider.contacts.{reach, terms}, p.velocity
     Writes: p.contacts.bias
     """
-    for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):
+    first, end = members_of_part(p, w, ITS_CONTACTS)
+    for n in range(first, end):
         c = member(p, w, ITS_CONTACTS, n)
         gap = gap_above_rounding(k, p, w, None, c, k.collider.contacts.reach.load(w, c))
         violation = gap - k.target.load(w, c)

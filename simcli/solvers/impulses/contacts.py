@@ -10,22 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
+from simcli.kernels.articulation.contacts import impulse_of_contact, state_contacts
 from simcli.kernels.collision.collider import MOST_FRICTION, Collider
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.device.arena import Arena, local
+from simcli.kernels.device.crew import items_of_part
 from simcli.kernels.device.lanes import one, put, vector, whole_of
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import BoundedColumn
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
-from simcli.kernels.language.elementary import select, select_parts
+from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, get_lane
 from simcli.kernels.language.values import Vec3
 from simcli.model.tables.model import Model
-from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 
@@ -43,7 +42,7 @@ class Contacts:
 
     Attributes:
         collider: shapes, pairs, the table of contacts.
-        known: (1), how many there were in the step before.
+        known: (1), how many there were in the step before.  same: (1), how many of them are the same in this step.
         low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
         begun, ended: (S) of a world with many shapes, where among them those of each lower shape began and ended.
         lagging: (1) that part, where it is not the same in all steps; of each island where there are several.
@@ -52,6 +51,7 @@ class Contacts:
         slid: (C) 1 where a contact of this step slips.
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
+        lost: [J], (C), what each takes in a step, in large worlds, see `contact_loss`.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
         potential: [J], (1), see `contact_energy`.
         friction: [1], (K), of combinations, of the round cone.
@@ -68,11 +68,12 @@ class Contacts:
         self.capacity = self.collider.contacts.capacity
         items = self.collider.contacts.items
         self.known, self.lagging, self.feature = arena.single.array(), arena.single.array(), items.array()
+        self.same = arena.single.array().of_block()
         self.low, self.high = items.array(), items.array()
         self.begun, self.ended = (arena.array(self.collider.n_shapes * self.collider.has_many) for _ in range(2))
         self.impulse, self.place, self.slips = items.array(Vec3), items.array(Vec3), items.array()
         self.taken, self.slid, self.bounces, self.target = items.arrays(4)
-        self.bend, self.bent = items.arrays(2)
+        self.bend, self.bent, self.lost = items.arrays(3)
         self.potential = arena.single.array()
         self.has_moving_surfaces = forces.has_moving_surfaces
         if self.has_moving_surfaces:
@@ -110,10 +111,30 @@ def warm_start_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p:
     Writes: k.{taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
     """
     state_contacts(k.collider, t, s, p, w)
-    n = _count_as_before(k, w)
-    for c in range(n):
+    count_as_before(k, w)
+    warm_start_same(k, p, w)
+    warm_start_others(k, p, w)
+
+
+@ti.func
+def warm_start_same(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Begin those contacts that `count_as_before` has counted.
+
+    Writes: k.{taken, slid, bent}, p.contacts.impulse, p.centre
+    """
+    first, end = items_of_part(p.arena, w, whole(k.same, w, 0))
+    for c in range(first, end):
         k.taken.store(w, c, p.arena.zero() + 1.0)
         _warm_start(k, p, w, None, c, c)
+
+
+@ti.func
+def warm_start_others(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Begin the other ones.
+
+    Writes: k.{taken, slid, bent}, p.contacts.impulse, p.centre
+    """
+    n = whole(k.same, w, 0)
     for lane in range(k.collider.lanes):
         for c in range(n, ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
             put(k.taken, w, lane, c, 0.0)
@@ -132,15 +153,18 @@ def warm_start_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p:
 
 
 @ti.func
-def _count_as_before(k: ti.template(), w: ti.i32):
-    """How many contacts, from the first on, have in all worlds of a block the number that they had in the step before."""
+def count_as_before(k: ti.template(), w: ti.i32):
+    """How many contacts, from the first on, have in all worlds of a block the number that they had in the step before.
+
+    Writes: k.same
+    """
     count = 0
     is_same = True
     for c in range(most_contacts(k.collider, w)):
         is_same = is_same and not any_lane(_is_new(k, w, None, c))
         if is_same:
             count = c + 1
-    return count
+    k.same.store(w, 0, k.collider.arena.zero() + ti.cast(count, k.collider.arena.device.real))
 
 
 def _is_new(k, w, lane, c):
@@ -246,73 +270,6 @@ def note_lag(k: ti.template(), w: ti.i32, jumps: ti.template(), n: ti.i32):
     """
     for i in range(n):
         k.lagging.store(w, i, jumps.load(w, i) * 0.5)
-
-
-@ti.func
-def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
-    """Keep the contacts of a step that is over.
-
-    What was found and is off, as in a world that has taken a smooth step, carried nothing, and slips as what is new.
-
-    Reads:  k.collider.contacts, p.{contacts, velocity, stated}
-    Writes: p.contacts.speed, k.{known, low, high, feature, impulse, place, slips, bend}
-    """
-    table = k.collider.contacts
-    zero = p.arena.zero()
-    no_impulse = Vec3(zero, zero, zero)
-    k.known.store(w, 0, table.count.load(w, 0))
-    for i in range(k.begun.n_items):
-        k.begun.store(w, i, zero)
-        k.ended.store(w, i, zero)
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
-    for c in range(whole(p.stated, w, 0)):  # of a block of which all are off none is live
-        on = p.contacts.on.load(w, c) != 0.0
-        a, b = table.shape_a.load(w, c), table.shape_b.load(w, c)
-        k.low.store(w, c, ti.min(a, b))
-        k.high.store(w, c, ti.max(a, b))
-        _note_place(k, w, c, a, b)
-        k.feature.store(w, c, table.feature.load(w, c))
-        k.place.store(w, c, table.point.load(w, c))
-        force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
-        k.impulse.store(w, c, select_parts(on, force, no_impulse))
-        u = (p.contacts.speed.load(w, c) + p.contacts.bias.load(w, c)).parts
-        gap = gap_above_rounding(k, p, w, None, c, table.gap.load(w, c))
-        bend = p.contacts.bias.load(w, c).parts[0] - (gap - k.target.load(w, c)) / h
-        k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
-        slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
-        k.slips.store(w, c, select(on, slips, zero - 1.0))
-
-
-def _note_place(k, w, c, a, b):
-    """Note where the contacts of the lower one of two shapes stand, of which c is the last one yet (inside kernels)."""
-    if k.collider.has_many:
-        _note_place_of(k, w, c, ti.cast(ti.min(a, b), ti.i32))
-
-
-@ti.func
-def _note_place_of(k: ti.template(), w: ti.i32, c: ti.i32, low: ti.i32):
-    here = k.known.load(w, 0) * 0.0 + c
-    if c == 0 or whole_of(k.low, w, 0, ti.max(c - 1, 0)) != low:
-        k.begun.store(w, low, here)
-    k.ended.store(w, low, here + 1.0)
-
-
-@ti.func
-def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
-    """Contacts that a step leaves open carry nothing: what is left of their impulses is the tolerance of the solution.
-
-    Reads:  k.{bounces, collider.contacts.reach}, p.contacts.{on, metric}
-    Writes: p.contacts.impulse, k.impulse
-    """
-    for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c)
-        none = Vec3(x.parts[0] * 0.0, x.parts[0] * 0.0, x.parts[0] * 0.0)
-        gap = gap_above_rounding(k, p, w, None, c, k.collider.contacts.reach.load(w, c))
-        is_open = (p.contacts.on.load(w, c) != 0.0) & (k.bounces.load(w, c) == 0.0) & (gap > h * p.limits.exact)
-        is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
-        p.contacts.impulse.store(w, c, select_parts(is_open, none, x))
-        k.impulse.store(w, c, select_parts(is_open, none, k.impulse.load(w, c)))
 
 
 @ti.func

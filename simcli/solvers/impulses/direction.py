@@ -19,7 +19,7 @@ from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.values import Mat3, Vec3
-from simcli.kernels.rows.constrained_system import fill_rows
+from simcli.kernels.rows.jacobian import fill_rows
 from simcli.solvers.base import needs
 
 

@@ -17,31 +17,25 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem, ones
 from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.model_tables import Tables
-from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
-from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.build import smooth_laws
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
-from simcli.solvers.base import needs
 from simcli.solvers.base.integrators import H
-from simcli.solvers.impulses.contacts import Contacts, drop_open_contacts, note_lag, remember
+from simcli.solvers.impulses.contacts import Contacts
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER, pattern_of
-from simcli.solvers.impulses.mass import mirrored, places_of_masses
+from simcli.solvers.impulses.mass import places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
-from simcli.solvers.impulses.solution import contact_loss, work_of_surfaces
-from simcli.solvers.rows.islands import jumps_of
-from simcli.solvers.rows.motion_work import add_late_holds
 
 # Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
 # would share lanes from about here on.
@@ -219,6 +213,7 @@ def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tupl
     return np.array(rows, int).reshape(-1, 2), limited
 
 
+@in_parts
 @ti.func
 def move_by_impulses(c: ti.template(), w: ti.i32):
     """q+ = q (+) h v; the velocities stay those of the start until `finish_impulses`.
@@ -229,121 +224,8 @@ def move_by_impulses(c: ti.template(), w: ti.i32):
     retract(c.tables, c.bound.q_start, c.state.q, c.bound.move, w, c.constants.load(w, H))
 
 
-@ti.func
-def finish_impulses(c: ti.template(), w: ti.i32):
-    """Velocities at the end of the step, and its work.
-
-    Reads:  c
-    Writes: c.state.qd, c.forces.account.work, c.bound.impulses
-    """
-    keep_impulses(c, w)
-    add_late_holds(c, w)
-    for n in range(c.bound.system.n_dofs):
-        v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
-        c.state.qd.store(w, c.tables.tree_dof.at(n), v)
-
-
-@ti.func
-def keep_impulses(c: ti.template(), w: ti.i32):
-    """What a step that is over leaves for the next one and for the frame.
-
-    Reads:  c.bound.impulses
-    Writes: c.bound.{impulses, tries}, c.forces.account.work
-    """
-    m = c.bound.impulses
-    _remember(c, w)
-    copy(m.kept, m.problem.rows.impulse, m.n_plain, w)
-    c.bound.tries.store(w, 0, m.iterations.load(w, 0))
-    _book_loss(c, w)
-
-
-@needs.touching
-def _remember(c, w):
-    m = c.bound.impulses
-    remember(m.contacts, m.problem, w, c.constants.load(w, H))
-    if c.is_natural:
-        find_gaps(m.contacts.collider, c.tables, c.state, w)
-    if m.contacts.lag is None:
-        note_lag(m.contacts, w, jumps_of(c), number(c.bound.islands, "n"))
-    drop_open_contacts(m.contacts, m.problem, w, c.constants.load(w, H))
-
-
-@needs.touching
-def _book_loss(c, w):
-    m = c.bound.impulses
-    account, loss = c.forces.account, contact_loss(m.problem, w, m.start)
-    if m.contacts.has_moving_surfaces:
-        supplied = work_of_surfaces(m.contacts, m.problem, w)
-        account.supply(w, supplied)
-        loss = loss + supplied
-    account.dissipate(w, ti.max(loss, c.tables.arena.zero()))
-
-
 def needs_end(c, w):
     """Mask of the worlds in which a contact or a rigid row of this step asks for its end (inside kernels)."""
     if not c.touches or c.bound.impulses.has_hard or c.bound.system.laws.has_shared_limit:
         return c.tables.arena.zero() == 0.0
     return c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0
-
-
-@ti.func
-def look_back(c: ti.template(), w: ti.i32):
-    """Go back to where the last step began, for a look.
-
-    Writes: c.state.{q, qd}, c.bound.{q_kept, move}
-    """
-    s = c.state
-    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
-    copy(c.bound.move, s.qd, c.tables.n_qd, w)
-    copy(s.q, _start_of(c), c.tables.n_q, w)
-    _take_start(c, w)
-
-
-def _start_of(c):
-    """Coordinates where the last step began (inside kernels): those of corrections begin at its nodes, if it has several."""
-    return c.bound.q_start if c.stages == 1 or c.by_impulses else c.q_base
-
-
-def _take_start(c, w):
-    """Velocities where the last step began (inside kernels).
-
-    Writes: c.state.qd
-    """
-    if c.by_impulses:
-        _take_start_of_impulses(c, w)
-    elif c.is_natural:
-        _take_start_of_solution(c, w)
-    elif c.stages > 1:
-        copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
-    else:
-        _take_start_of_accelerations(c, w)
-
-
-@ti.func
-def _take_start_of_impulses(c: ti.template(), w: ti.i32):
-    for n in range(c.bound.system.n_dofs):
-        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
-
-
-@ti.func
-def _take_start_of_solution(c: ti.template(), w: ti.i32):
-    for n in range(c.bound.system.n_dofs):
-        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.begun.load(w, n))
-
-
-@ti.func
-def _take_start_of_accelerations(c: ti.template(), w: ti.i32):
-    h = c.constants.load(w, H)
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        c.state.qd.store(w, d, c.state.qd.load(w, d) - c.state.qdd.load(w, d) * h)
-
-
-@ti.func
-def look_ahead(c: ti.template(), w: ti.i32):
-    """Return to where the last step has ended.
-
-    Writes: c.state.{q, qd}
-    """
-    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
-    copy(c.state.qd, c.bound.move, c.tables.n_qd, w)

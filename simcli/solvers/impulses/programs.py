@@ -12,6 +12,7 @@ a step.
 
 from functools import cache
 
+from simcli.kernels.collision.collider import GROUND
 from simcli.kernels.complementarity.graph import part_islands
 from simcli.kernels.complementarity.preparation import begin_island
 from simcli.kernels.complementarity.solve import FIND
@@ -19,6 +20,7 @@ from simcli.kernels.complementarity.start import (
     BEGINNING,
     LOOK_AT_ALL,
     READY,
+    READY_LARGE,
     give_first_kappa,
     give_kappa,
     judge_island,
@@ -53,6 +55,8 @@ from simcli.solvers.impulses.searches import (
 from simcli.solvers.impulses.sleeping import has_woken, rest_sleepers, wake_touched
 from simcli.solvers.impulses.solution import scale_shared, share_load, unpack_solution
 from simcli.solvers.impulses.stages import (
+    DETECT,
+    WARM_START,
     contact_rhs_of_all,
     detect_all,
     find_gaps_reached,
@@ -85,8 +89,10 @@ def watch_contacts(c) -> tuple:
     Args:
         c: core of the run.
     """
-    finds = (repeat(detect_all, wake_touched, wanted=has_woken),) if c.sleeps else (detect_all,)
-    return watch_places, *finds, warm_start_all, *dividing(c)
+    k = c.bound.impulses.contacts.collider
+    finds = DETECT if k.has_many and not k.serves[GROUND] else (detect_all,)  # cells of terrain stand in one place
+    finds = (repeat(*finds, wake_touched, wanted=has_woken),) if c.sleeps else finds
+    return watch_places, *finds, *(WARM_START if c.is_large else (warm_start_all,)), *dividing(c)
 
 
 def dividing(c) -> tuple:
@@ -146,7 +152,7 @@ def looks(c, starts: tuple, rest: tuple, each=None) -> tuple:
     scales = when(c.bound.impulses.n_shared, scale_shared)
     rests = when(c.sleeps, rest_sleepers)
     of = all_of if each else problem_of
-    restates = only(is_awake, state_rows, *rests, within(of, *READY), *scales, *rhs)
+    restates = only(is_awake, state_rows, *rests, within(of, *(READY_LARGE if c.is_large else READY)), *scales, *rhs)
     first = (only(is_first_search, *rest),) if rest else ()
     spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()

@@ -20,8 +20,9 @@ Source: Jean (1999), the step in impulses. Deviation: bounds that are far are ro
 
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.islands import ITS_ROWS, begin_of, end_of, member
+from simcli.kernels.complementarity.islands import ITS_ROWS, member, members_of_part
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
@@ -303,6 +304,7 @@ def is_soft(y, r):
     return is_spring + (y.is_dragged.at(r) if y.n_drags else 0)
 
 
+@in_parts
 @ti.func
 def state_residual(c: ti.template(), w: ti.i32):
     """What rigid rows and contacts lack at the poses that the velocities found have reached.
@@ -316,7 +318,8 @@ def state_residual(c: ti.template(), w: ti.i32):
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
-    for k in range(begin_of(p, w, ITS_ROWS), end_of(p, w, ITS_ROWS, m.n_plain)):
+    first, end = members_of_part(p, w, ITS_ROWS, m.n_plain)
+    for k in range(first, end):
         n = member(p, w, ITS_ROWS, k)
         if m.kind.at(n) == HARD:
             r = m.item.at(n)

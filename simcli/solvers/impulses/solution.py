@@ -20,7 +20,7 @@ from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.islands import ITS_CONTACTS, ITS_ROWS, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import DOFS, ROWS_SEEN
-from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, solve_masses, triple_speed
+from simcli.kernels.complementarity.measure import pull, row_speed, solve_masses
 from simcli.kernels.complementarity.newton import solve_condensed
 from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.device.arena import local
@@ -138,45 +138,6 @@ def find_linear_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
             y.effort.store(w, i, select(y.laws.lock.load(w, k) != FREE, effort, y.effort.load(w, i)))
         else:
             y.force.store(w, i - y.n_dofs, effort)
-
-
-@ti.func
-def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
-    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what is negative, to take an overlap back, is drift.
-
-    Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
-
-    Args:
-        v: (n) velocities at the start of the step.
-
-    Reads: p.spins, p.contacts.{impulse, speed}, the latter of `remember`
-    """
-    total = p.arena.zero()
-    for c in range(whole(p.live, w, 1)):
-        on = p.contacts.on.load(w, c) != 0.0
-        x = p.contacts.impulse.load(w, c)
-        speed = contact_speed(p, w, c, v) + p.contacts.speed.load(w, c)
-        x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
-        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
-    for spins in ti.static(p.triples[1:]):
-        for c in range(whole(p.live, w, 1)):
-            speed = triple_speed(p, spins, w, c, v) + triple_speed(p, spins, w, c, p.velocity)
-            lost = spins.impulse.load(w, c).dot(speed) * 0.5
-            total = total - select(spins.on.load(w, c) != 0.0, lost, lost * 0.0)
-    return local(total)
-
-
-@ti.func
-def work_of_surfaces(k: ti.template(), p: ti.template(), w: ti.i32):
-    """[J] that surfaces put in which move along themselves: -x . u of each contact, u the velocity that they add to J v.
-
-    Reads: k.carried, p.contacts.impulse
-    """
-    total = p.arena.zero()
-    for c in range(whole(p.live, w, 1)):
-        given = p.contacts.impulse.load(w, c).dot(k.carried.load(w, c))
-        total = total - select(p.contacts.on.load(w, c) != 0.0, given, given * 0.0)
-    return local(total)
 
 
 _TIMES = 2

@@ -1,11 +1,15 @@
 """Stages that find contacts and solve the one problem of a step with contact (memory.py). Their lists: programs.py."""
 
+from simcli.kernels.articulation.contact_columns import spread_motions
 from simcli.kernels.articulation.contact_places import find_gaps
+from simcli.kernels.articulation.contacts import clear_contacts, state_cleared
 from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.collision.box_tree import order_shapes
-from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.collision.detect import begin_pairs, detect, place_boxes, place_shapes, search_part
+from simcli.kernels.collision.table_rows import complete_points, join_points
 from simcli.kernels.complementarity.islands import ITS_ROWS, begin_of, end_of, keep_for_all, member
 from simcli.kernels.complementarity.preparation import push_free
+from simcli.kernels.device.crew import in_parts, items_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane
@@ -14,7 +18,7 @@ from simcli.solvers.base import needs
 from simcli.solvers.base.gyroscopic_torques import change_of_torque, gains_spin
 from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import carry_surfaces, contact_rhs, set_friction
-from simcli.solvers.impulses.contacts import warm_start_contacts
+from simcli.solvers.impulses.contacts import count_as_before, warm_start_contacts, warm_start_others, warm_start_same
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.rows import state_problem, state_row
 from simcli.solvers.impulses.searches import find_finest
@@ -37,7 +41,8 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
     """
     o = k.collider
     zero = t.arena.zero()
-    for i in range(o.n_shapes):
+    first, end = items_of_part(t.arena, w, o.n_shapes)
+    for i in range(first, end):
         margin = zero
         spare = Vec3(zero, zero, zero)
         link = o.link.at(i)
@@ -56,6 +61,7 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
         o.spare.store(w, i, spare)
 
 
+@in_parts
 @ti.func
 def watch_places(c: ti.template(), w: ti.i32):
     """Place all shapes where a step starts, and find how far around them it can reach.
@@ -77,6 +83,44 @@ def detect_all(c: ti.template(), w: ti.i32):
     detect(c.bound.impulses.contacts.collider, w)
 
 
+@in_parts
+@ti.func
+def place_boxes_of_all(c: ti.template(), w: ti.i32):
+    """The boxes of the shapes."""
+    place_boxes(c.bound.impulses.contacts.collider, w)
+
+
+@ti.func
+def begin_searching_pairs(c: ti.template(), w: ti.i32):
+    """Be ready to look for pairs."""
+    begin_pairs(c.bound.impulses.contacts.collider, w)
+
+
+@in_parts
+@ti.func
+def search_pairs(c: ti.template(), w: ti.i32):
+    """Points of contact of the shapes of a part."""
+    search_part(c.bound.impulses.contacts.collider, w)
+
+
+@ti.func
+def join_found(c: ti.template(), w: ti.i32):
+    """How many points all parts have."""
+    join_points(c.bound.impulses.contacts.collider, w)
+
+
+@in_parts
+@ti.func
+def complete_found(c: ti.template(), w: ti.i32):
+    """Rows of the table, of these points."""
+    complete_points(c.bound.impulses.contacts.collider, w)
+
+
+# `detect_all` of a world with many shapes.
+DETECT = (place_boxes_of_all, begin_searching_pairs, search_pairs, join_found, complete_found)
+
+
+@in_parts
 @ti.func
 def find_gaps_reached(c: ti.template(), w: ti.i32):
     """Gaps of the contacts at the poses that the velocities found have reached.
@@ -95,6 +139,53 @@ def warm_start_all(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     warm_start_contacts(m.contacts, c.tables, c.state, m.problem, w)
+
+
+@ti.func
+def begin_contacts(c: ti.template(), w: ti.i32):
+    """The contacts that were found are those of the problem.
+
+    Writes: p.stated, p.contacts.on
+    """
+    clear_contacts(c.bound.impulses.contacts.collider, c.bound.impulses.problem, w)
+
+
+@in_parts
+@ti.func
+def spread_all(c: ti.template(), w: ti.i32):
+    """The motions of the velocities of all bodies."""
+    spread_motions(c.tables, c.state, c.bound.impulses.problem, w)
+
+
+@in_parts
+@ti.func
+def state_all(c: ti.template(), w: ti.i32):
+    """What contacts see of velocities."""
+    m = c.bound.impulses
+    state_cleared(m.contacts.collider, c.tables, c.state, m.problem, w)
+
+
+@ti.func
+def count_same(c: ti.template(), w: ti.i32):
+    """How many contacts are those of the step before."""
+    count_as_before(c.bound.impulses.contacts, w)
+
+
+@in_parts
+@ti.func
+def warm_start_those(c: ti.template(), w: ti.i32):
+    """What these carried before."""
+    warm_start_same(c.bound.impulses.contacts, c.bound.impulses.problem, w)
+
+
+@ti.func
+def warm_start_rest(c: ti.template(), w: ti.i32):
+    """What the others carried."""
+    warm_start_others(c.bound.impulses.contacts, c.bound.impulses.problem, w)
+
+
+# `warm_start_all` of a large world.
+WARM_START = (begin_contacts, spread_all, state_all, count_same, warm_start_those, warm_start_rest)
 
 
 def take_directions_of_start(c, w):
@@ -198,6 +289,7 @@ def state_rows(c: ti.template(), w: ti.i32):
         state_row(c, w, member(p, w, ITS_ROWS, k), c.g.load(w, 0), c.now.load(w, "statement"))
 
 
+@in_parts
 @ti.func
 def contact_rhs_of_all(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""

@@ -17,7 +17,7 @@ and changes no position. That of generalized_alpha is in alpha_steps.py.
 
 from simcli.kernels.device.stage_lists import only, only_blocks, repeat, repeat_blocks, set_registers, when
 from simcli.solvers.base.clock import prescribe_end, prescribe_frame, prescribe_start
-from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
+from simcli.solvers.impulses.ends import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
 from simcli.solvers.natural.alpha_balance import balance_rhs, is_off_balance
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
@@ -296,7 +296,6 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
         is_frame: whether a frame shows them, else a step takes them.
     """
     late = c.is_midpoint and not is_frame
-    hard = (shift_instant_multipliers,) if is_frame and c.bound.system.n_rows else ()
     motions = rows_of_motions(c, prescribe_rows if is_frame else prescribe_rows_to_end)
     answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
     return (
@@ -305,8 +304,9 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
         load_midpoint if late else load_forces,
         find_bias,
         *_measurement(c),
-        *hard,
-        begin_system if c.bound.is_plain else fill_system,
+        *when(is_frame and c.bound.system.n_rows, shift_instant_multipliers),
+        *when(not c.bound.is_plain, fill_system),
+        begin_system,
         *((push_midpoint,) if late else ()),
         *motions,
         *answer,

@@ -6,6 +6,8 @@ frames show the forces of corrections, and of those in natural coordinates. See 
 
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import in_parts
+from simcli.kernels.device.model_tables import links_of_part
 from simcli.kernels.device.sparse_factors import get_unknown, substitute
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
@@ -23,14 +25,17 @@ from simcli.solvers.rows.motions import follow_motions, keep_turns
 from simcli.solvers.rows.repeat import chooses, note_jumps, note_motions, set_locked_speeds
 
 
+@in_parts
 @ti.func
 def find_bias(c: ti.template(), w: ti.i32):
     """What the coordinates' forces have to be where nothing accelerates.
 
     Writes: c.state.{qdd, u}
     """
-    for n in range(c.tables.n_tree_dofs):
-        c.state.qdd.store(w, c.tables.tree_dof.at(n), c.tables.arena.zero())
+    begin, end = links_of_part(c.tables, w)
+    for i in range(begin, end):
+        for d in range(c.tables.link_qd.at(i), c.tables.link_qd.at(i) + c.tables.link_n_qd.at(i)):
+            c.state.qdd.store(w, d, c.tables.arena.zero())
     rnea_link_forces(c.tables, c.state, w)
     rnea_backward(c.tables, c.state, c.state.u, w)
 
@@ -41,14 +46,14 @@ def measure_rows(c: ti.template(), w: ti.i32):
     measure_tree_rows(c.tables, c.state, c.bound.system.rows, w)
 
 
+@in_parts
 @ti.func
 def fill_system(c: ti.template(), w: ti.i32):
-    """Mass matrix and Jacobian, and `begin_system`.
+    """Mass matrix and Jacobian.
 
-    Writes: c.bound.{system.entry, start, base}
+    Writes: c.bound.system.entry
     """
     fill(c.bound.system, c.tables, c.state, w)
-    begin_system(c, w)
 
 
 @ti.func

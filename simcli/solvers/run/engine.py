@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from simcli.kernels.articulation.projected_accelerations import report_accelerations
 from simcli.kernels.articulation.report import report_efforts
 from simcli.kernels.articulation.rnea import rnea_link_forces
-from simcli.kernels.device.programs import begin, run
+from simcli.kernels.device.programs import begin, is_beside, run
 from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import is_nan
@@ -89,8 +89,9 @@ def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     Reads:  c
     Writes: c
     """
-    begin_program(c, w, first, steps)
-    begin(c.program, w)
+    if not is_beside(c.program, w):
+        begin_program(c, w, first, steps)
+        begin(c.program, w)
     run(c.program, c, w)
 
 

@@ -10,12 +10,45 @@ are ahead wait.
 
 import numpy as np
 
-from simcli.kernels.device.programs import ENTER, NOBODY, TAKE, begin, end_program, enter_line, pass_line, take_alone
+from simcli.kernels.device.programs import ENTER, NOBODY, TAKE, begin, end_program, next_line
 from simcli.kernels.language import ti
 from simcli.solvers.base.clock import begin_program
 from simcli.solvers.output.probes import probe_frame
 from simcli.solvers.run.loop_bounds import TURNS, count_turns
 from simcli.solvers.run.rollout import names_some, unload_frame
+
+
+@ti.func
+def take_alone(program: ti.template(), stage: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """A line that takes a stage, or the condition of a line, for a block that has come to it: a kernel of one stage.
+
+    Args:
+        stage: number of the stage.
+        owner: of the stages.
+        line: its number; `pass_line` leaves it if it has a condition.
+        level: of the line.
+    """
+    if program.counters.load(w, program.line) == line:
+        program.take(stage, owner, w, level)
+        if ti.static(stage not in program.of_worlds | program.of_blocks):
+            program.counters.store(w, program.line, line + 1)
+
+
+@ti.func
+def enter_line(program: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """What the first line of a repetition does before its condition, for a block that has come to it."""
+    if program.counters.load(w, program.line) == line:
+        program.masks.store(w, level, program.masks.load(w, level - 1))
+
+
+@ti.func
+def pass_line(program: ti.template(), w: ti.i32, line: ti.i32):
+    """Leave a line that takes no stage, if a block has come to it; gives the line where the block is."""
+    found = program.counters.load(w, program.line)
+    if found == line:
+        found = next_line(program, w, line, program.kind.at(line), program.level.at(line))
+        program.counters.store(w, program.line, found)
+    return found
 
 
 @ti.kernel

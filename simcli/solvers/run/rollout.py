@@ -6,6 +6,8 @@ and judges is in its engine (engine.py).
 
 from simcli.kernels.articulation.report import unload_part
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import end_call
+from simcli.kernels.device.programs import is_beside, tasks
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane, get_lane, put_lane, vector
@@ -74,13 +76,16 @@ def rollout(
     Writes: c.state, c.forces.account.work, c.loop_turns, kept, copied, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
-    for k in range(ti.select(chosen != 0, blocks.shape[0], c.arena.n_blocks)):
+    for k in range(ti.select(chosen != 0, blocks.shape[0], tasks(c.program))):
         w = k
         if chosen != 0:
             w = blocks[k]
         c.arena.enter(w)
         n = n_frames * probes
-        if moves != 0:
+        helps = is_beside(c.program, w)  # a thread that takes parts of the steps of all frames
+        if helps:
+            n = moves
+        elif moves != 0:
             if chosen != 0:
                 _begin_chosen(c, w, k, rows, common, own_rows, own, kept)
             c.count.store(w, 0, c.tables.arena.zero())
@@ -89,7 +94,7 @@ def rollout(
             before = first + ti.cast(f, ti.i64) * steps
             if moves != 0:
                 advance(c, w, before, steps)
-            if shows != 0:
+            if shows != 0 and not helps:
                 c.engine.report(c, w, steps)
                 probe_frame(c, w, before + steps, moves)
                 if chosen == 0 and (f + 1) % probes == 0:
@@ -115,8 +120,9 @@ def rollout(
                         quantity,
                         others,
                     )
-        _end_call(c, w, k, chosen, moves, kept, copied_rows, copied)
-        count_turns(c, w, turns)
+        if not helps:
+            _end_call(c, w, k, chosen, moves, kept, copied_rows, copied)
+            count_turns(c, w, turns)
 
 
 @ti.kernel
@@ -173,6 +179,8 @@ def _begin_chosen(c, w, k, rows, common, own_rows, own, kept):
 def _end_call(c, w, k, chosen, moves, kept, copied_rows, copied):
     """What a CPU does with a block at the end of a call (inside kernels)."""
     if not c.arena.device.is_gpu:
+        if c.program.is_shared:
+            end_call(c.arena.crew)
         if c.lanes > 1:
             _give_back_others(c, w, k, chosen, moves, kept)
         copy_to_host(c, w, chosen, copied_rows, copied)

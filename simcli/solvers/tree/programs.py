@@ -35,7 +35,8 @@ from simcli.solvers.base.midpoint import (
     move_back,
     move_to_middle,
 )
-from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
+from simcli.solvers.impulses.ends import finishing, look_ahead, look_back
+from simcli.solvers.impulses.memory import move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.impulses.sleeping import fall_asleep, is_all_asleep, is_somebody_awake, skip_step
 from simcli.solvers.output.energy_balance import load_external, work_of_jumps
@@ -65,6 +66,7 @@ from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
     account,
     assemble_system,
+    begin_system,
     count_correction,
     fill_system,
     filter_correction,
@@ -84,7 +86,7 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.tree.momenta import adding, end_turns, forget_carriers, noting, turn_base, turn_carriers
 from simcli.solvers.tree.stages import (
-    advance_by_impulses,
+    ADVANCE_BY_IMPULSES,
     begin_evaluation,
     follow,
     foresee_torques,
@@ -185,7 +187,7 @@ def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
     correction = (*_measurement(c, prescribe_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=impulses_not_converged)
-    return advance_by_impulses, corrections, finish_impulses, finish_prescribed, *ends_of(c)
+    return *ADVANCE_BY_IMPULSES, corrections, *finishing(c), finish_prescribed, *ends_of(c)
 
 
 def step_of_nodes(c) -> tuple:
@@ -263,7 +265,7 @@ def _evaluation(
     if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
         answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)
-    return *begins, *bias, *rows, fill_system, *prescribes, *answer, account
+    return *begins, *bias, *rows, fill_system, begin_system, *prescribes, *answer, account
 
 
 def _with_tree(c, starts: bool) -> tuple:

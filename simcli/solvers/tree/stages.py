@@ -27,8 +27,8 @@ from simcli.kernels.articulation.aba import aba_backward, aba_forward
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.collision.table_rows import contacts_of
+from simcli.kernels.device.crew import in_parts, items_of_part
 from simcli.kernels.device.lanes import one, put
-from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
@@ -43,6 +43,7 @@ from simcli.solvers.output.energy_balance import follow_signals, load_external, 
 from simcli.solvers.rows.islands import forget_islands, note_jump_of, spread_jumps
 
 
+@in_parts
 @ti.func
 def place_links(c: ti.template(), w: ti.i32):
     """Poses, velocities and motion axes of links, from the coordinates."""
@@ -126,12 +127,26 @@ def impulses_not_converged(c, w):
 
 
 @ti.func
-def advance_by_impulses(c: ti.template(), w: ti.i32):
-    """The first move of a step along the velocities that impulses give."""
+def book_step(c: ti.template(), w: ti.i32):
+    """Book the work of joint efforts in a step of impulses."""
     h = c.constants.load(w, H)
     book_efforts(c, w, h, h)
-    copy(c.bound.q_start, c.state.q, c.tables.n_q, w)
-    move_by_impulses(c, w)
+
+
+@in_parts
+@ti.func
+def keep_places(c: ti.template(), w: ti.i32):
+    """Keep the coordinates with which a step of impulses begins.
+
+    Writes: c.bound.q_start
+    """
+    first, end = items_of_part(c.arena, w, c.tables.n_q)
+    for i in range(first, end):
+        c.bound.q_start.store(w, i, c.state.q.load(w, i))
+
+
+# The first move of a step along the velocities that impulses give.
+ADVANCE_BY_IMPULSES = (book_step, keep_places, move_by_impulses)
 
 
 @ti.func
