@@ -340,7 +340,7 @@ def lines_of(body, *zeros):
     registers = Registers(Arena(live_device(), 4), "step", "share", zeros=zeros)
     program = Program(Arena(live_device(), 4), body, registers)
     kinds = [kind for kind, *_ in program.lines]
-    table = next(found[4] for key, found in _tables.items() if key == (tuple(body), (registers.names, registers.zeros)))
+    table = next(found[4] for key, found in _tables.items() if key[:2] == (tuple(body), (registers.names, registers.zeros)))
     return [
         (registers.names[target], value)
         for kind, target, value in zip(kinds, table[3], table[4], strict=True)

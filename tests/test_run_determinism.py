@@ -10,7 +10,6 @@ Random numbers of the device against numpy's generator, and normal numbers again
 import json
 import os
 import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 from support.forward import Runner
 from support.ledger_scenes import as_taken, smooth_scene, with_contact, with_switches
 from support.many import run_many
-from support.process import start
+from support.process import BUSY_SHARE, cpu_by_thread, start
 from support.runs import MIXED, SWING, committed, differing, digest, worlds_of
 from support.solver_modes import MODES
 from support.tiers import in_turns
@@ -42,8 +41,6 @@ DRAWS = (
 VARIED = [word for draw in DRAWS for word in ("--vary", draw)]
 REPLAYED = (0, 5, 63, 999)  # first, odd slot, last of a pack, last of all
 SLOW_SIZES, SLOW_WORLDS = (1, 2, 64), (0, 63)
-BUSY_SHARE = 0.1  # of the CPU time of a child that a thread has to take to count as at work
-POLL = 0.02  # [s] between looks at a child's threads
 
 
 @pytest.fixture(scope="module")
@@ -119,21 +116,6 @@ def test_one_and_two_threads_give_the_same_bytes(rows_of):
     (one, one_digest), (two, two_digest) = (rows_of(WHOLE, threads=threads) for threads in (1, 2))
     assert not differing(one, two)
     assert one_digest == two_digest
-
-
-def cpu_by_thread(process):
-    """[clock ticks] of CPU time of every thread of a child but its first, watched until it ends."""
-    found = {}
-    while process.poll() is None:
-        for thread in Path(f"/proc/{process.pid}/task").glob("*"):
-            try:
-                fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            found[thread.name] = int(fields[11]) + int(fields[12])
-        time.sleep(POLL)
-    found.pop(str(process.pid), None)
-    return found
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from support.touched import note_command
 TIMEOUT = 300.0  # [s], far beyond any of these commands
 COLUMNS = "120"  # of the terminal
 STREAMS = (1, 2)  # descriptors
+BUSY_SHARE = 0.1  # of the CPU time of a child that a thread has to take to count as at work
+POLL = 0.02  # [s] between looks at a child's threads
 
 
 def environment(**changes):
@@ -135,3 +138,18 @@ def recorder_of(process):
     """Process id of the child that writes the file."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return next(int(child) for child in children if b"recorder_process" in Path(f"/proc/{child}/cmdline").read_bytes())
+
+
+def cpu_by_thread(process):
+    """[clock ticks] of CPU time of every thread of a child but its first, watched until it ends."""
+    found = {}
+    while process.poll() is None:
+        for thread in Path(f"/proc/{process.pid}/task").glob("*"):
+            try:
+                fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
+            except (OSError, IndexError):
+                continue
+            found[thread.name] = int(fields[11]) + int(fields[12])
+        time.sleep(POLL)
+    found.pop(str(process.pid), None)
+    return found

@@ -8,7 +8,7 @@ joint types.
 
 from simcli.kernels.articulation.kinematics import TreeState, point_velocity
 from simcli.kernels.articulation.rnea import gravity_motion, no_force
-from simcli.kernels.device.model_tables import ADD, CARRY, START, Tables
+from simcli.kernels.device.model_tables import ADD, CARRY, START, Tables, links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Force, Inertia
 
@@ -44,8 +44,9 @@ def aba_backward(t: ti.template(), s: ti.template(), w: ti.i32):
     """
     inertia = no_inertia(t.arena.zero())
     force = no_force(t.arena.zero())
-    for k in range(t.n_links):
-        i = t.n_links - 1 - k
+    begin, end = links_of_part(t, w)
+    for k in range(begin, end):
+        i = begin + end - 1 - k
         p = t.parent.at(i)
         if t.continues.at(i) == 0:
             inertia = no_inertia(t.arena.zero())
@@ -121,7 +122,8 @@ def aba_forward(t: ti.template(), s: ti.template(), w: ti.i32):
     Writes: s.qdd; s.a of links where the tree branches
     """
     a = gravity_motion(t, w)
-    for i in range(t.n_links):
+    begin, end = links_of_part(t, w)
+    for i in range(begin, end):
         p = t.parent.at(i)
         if p < 0:
             a = gravity_motion(t, w)

@@ -23,8 +23,8 @@ _PARTS = 4  # of a stage, for each thread: who was late takes fewer
 CREW_PARTS = CREW_SIZE * _PARTS
 _LINKS = 32  # of a world, for each thread
 _APART = 16  # numbers between two that several threads write: each has a line of the cache of its own
-_OPEN, _INSIDE, _NEXT, _ENDED, _LINE = (_APART * k for k in range(5))
-_PART, _OF = range(2)
+_OPEN, _INSIDE, _ENDED, _LINE, _TAKEN = (_APART * k for k in range(5))  # the last one of each thread
+_PART, _OF, _FROM, _LEFT, _IDLE = range(5)  # of a thread: its part, of how many; whose parts it takes; nothing
 _PAUSE = 16  # quotients between two looks
 
 
@@ -36,17 +36,19 @@ class Crew:
 
     Attributes:
         n: threads.  most: room for so many.  n_parts: of a stage.
-        shared: 1 while a stage is open; threads that are in it; its next part; 1 when the call is over; its line.
-        own: of each thread, its part, and of how many.
+        first: number of the part that is taken first, 0; with the last one parts are taken backwards, as tests do.
+        shared: 1 while a stage is open; threads that are in it; 1 when the call is over; the line of the stage; and how many
+            parts of each thread are taken.
+        own: of each thread, see _PART.
     """
 
     _data_oriented = True
 
     def __init__(self, arena):
-        self.n, self.n_parts, self.most = 1, 1, max(1, min(arena.device.threads, CREW_SIZE))
+        self.n, self.n_parts, self.first, self.most = 1, 1, 0, max(1, min(arena.device.threads, CREW_SIZE))
         self.shared, self.own = Notes(arena), Notes(arena, ti.i32, own=True)
-        self.shared.reserve(_LINE + _APART)
-        self.own.reserve(2)
+        self.shared.reserve(_TAKEN + _APART * self.most)
+        self.own.reserve(5)
 
     def hire(self, n_links: int) -> None:
         """Say how many threads a world of so many links is worth, before the first call."""
@@ -107,25 +109,47 @@ def open_to_crew(crew: ti.template(), line: ti.i32):
 
     Writes: crew
     """
-    crew.own.store(0, _PART, -1)
-    crew.own.store(0, _OF, crew.n_parts)
+    begin_with_own(crew, 0)
+    for k in range(crew.n):
+        crew.shared.store(0, _TAKEN + _APART * k, 0.0)
     if crew.n > 1:
-        crew.shared.store(0, _NEXT, 0.0)
         crew.shared.store(0, _LINE, ti.cast(line, crew.shared.kind))
         _add(crew, _OPEN, 1.0)
 
 
 @ti.func
+def begin_with_own(crew: ti.template(), w: ti.i32):
+    """Look for parts of this thread first, which its cache has.
+
+    Writes: crew.own
+    """
+    crew.own.store(w, _OF, crew.n_parts)
+    crew.own.store(w, _FROM, w)
+    crew.own.store(w, _LEFT, crew.n)
+
+
+@ti.func
 def has_part(crew: ti.template(), w: ti.i32):
-    """Take the next part of the stage that is open; gives whether there is one.
+    """Take the next part of the stage that is open, of those of this thread, then of the others; gives whether there is one.
 
     Writes: crew
     """
-    part = crew.own.load(w, _PART) + 1
-    if crew.n > 1:
-        part = ti.cast(_add(crew, _NEXT, 1.0), ti.i32)
-    crew.own.store(w, _PART, part)
-    return part < crew.n_parts
+    each, part = crew.n_parts // crew.n, -1
+    while part < 0 and crew.own.load(w, _LEFT) > 0:
+        whose = crew.own.load(w, _FROM)
+        taken = 0
+        if crew.n > 1:
+            taken = ti.cast(_add(crew, _TAKEN + _APART * whose, 1.0), ti.i32)
+        else:
+            taken = ti.cast(crew.shared.load(0, _TAKEN), ti.i32)
+            crew.shared.store(0, _TAKEN, taken + 1.0)
+        if taken < each:
+            part = whose * each + taken
+            crew.own.store(w, _PART, ti.abs(crew.first - part))
+        else:
+            crew.own.store(w, _FROM, ti.select(whose + 1 < crew.n, whose + 1, 0))
+            crew.own.store(w, _LEFT, crew.own.load(w, _LEFT) - 1)
+    return part >= 0
 
 
 @ti.func
@@ -165,7 +189,7 @@ def wait_for_stage(crew: ti.template(), w: ti.i32, end: ti.i32):
         _add(crew, _INSIDE, 1.0)
         if _add(crew, _OPEN, 0.0) > 0.5:
             line = ti.cast(crew.shared.load(0, _LINE), ti.i32)
-            crew.own.store(w, _OF, crew.n_parts)
+            begin_with_own(crew, w)
         else:
             _add(crew, _INSIDE, -1.0)
             if _add(crew, _ENDED, 0.0) > 0.5:
@@ -180,7 +204,7 @@ def _pause(crew: ti.template(), w: ti.i32):
     x = ti.cast(w, crew.shared.kind)
     for _ in range(_PAUSE):
         x = 1.0 / (1.0 + x)
-    crew.own.store(w, _PART, ti.cast(x, ti.i32))
+    crew.own.store(w, _IDLE, ti.cast(x, ti.i32))
 
 
 @ti.func

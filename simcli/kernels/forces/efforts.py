@@ -5,6 +5,7 @@ nothing.
 """
 
 from simcli.kernels.articulation.kinematics import BALL, quaternion_at, vector_at
+from simcli.kernels.device.model_tables import links_of_part
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import exp_rotation, rotation_log
 from simcli.kernels.rows.coordinate_laws import Response, add_applied, bound_law, foresee, servo_law, turn_law
@@ -27,17 +28,18 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
     Reads:  t.armature, fo columns, s.{q, qd}
     Writes: s.{tau, diagonal, stiffness}
     """
-    for n in range(t.n_tree_dofs):
-        d = t.tree_dof.at(n)
-        qd = s.qd.load(w, d)
-        law = effort_of_dof(t, fo, s, w, d, qd)
-        push, gain = foresee(law, qd, b)
-        s.tau.store(w, d, push)
-        s.diagonal.store(w, d, gain + t.armature.load(w, d))
-        if ti.static(s.keeps_stiffness):
-            s.stiffness.store(w, d, law.stiffness)
+    begin, end = links_of_part(t, w)
+    for i in range(begin, end):
+        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+            qd = s.qd.load(w, d)
+            law = effort_of_dof(t, fo, s, w, d, qd)
+            push, gain = foresee(law, qd, b)
+            s.tau.store(w, d, push)
+            s.diagonal.store(w, d, gain + t.armature.load(w, d))
+            if ti.static(s.keeps_stiffness):
+                s.stiffness.store(w, d, law.stiffness)
     if ti.static(fo.has_ball_drives):
-        for i in range(t.n_links):
+        for i in range(begin, end):
             if t.kind.at(i) == BALL:
                 add_ball_drive(t, fo, s, w, i, b)
 

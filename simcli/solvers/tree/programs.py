@@ -88,11 +88,14 @@ from simcli.solvers.tree.momenta import adding, end_turns, forget_carriers, noti
 from simcli.solvers.tree.stages import (
     ADVANCE_BY_IMPULSES,
     begin_evaluation,
+    book_step,
+    efforts_apart,
     follow,
     foresee_torques,
     forget_contacts,
     impulses_not_converged,
     is_smooth_step,
+    move_smooth,
     place_links,
     select_impulse_worlds,
     solve_tree,
@@ -158,7 +161,8 @@ def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
         turns = when(c.gyroscopes.n, foresee_torques)
-        return set_registers(node=0), *_evaluation(c, starts=True), *turns, *at_last_step(c), advance_smooth, *ends_of(c)
+        advance = (book_step, move_smooth) if c.arena.crew else (advance_smooth,)
+        return set_registers(node=0), *_evaluation(c, starts=True), *turns, *at_last_step(c), *advance, *ends_of(c)
     steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return *steps, *ends_of(c)
@@ -252,7 +256,7 @@ def _evaluation(
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
     probing = (*when(starts, *probe_stages(c)), *when(starts or samples, *sampling(c)))
     places = (place_links, after_places) if after_places else (place_links,)
-    begins = (*places, *probing, *when(c.signals.n, follow), begin_evaluation)
+    begins = (*places, *probing, *when(c.signals.n, follow), begin_evaluation, *efforts_apart(c))
     begins = (first, *begins) if first else begins
     is_middle = starts and c.midpoint.n > 0
     if not c.constrained:

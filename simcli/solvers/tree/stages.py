@@ -26,9 +26,11 @@ The lists are in tree/programs.py.
 from simcli.kernels.articulation.aba import aba_backward, aba_forward
 from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.articulation.kinematics import place_all
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.device.crew import in_parts, items_of_part
 from simcli.kernels.device.lanes import one, put
+from simcli.kernels.device.model_tables import links_of_part
 from simcli.kernels.device.stage_lists import take_all, when
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
@@ -91,16 +93,37 @@ def loads(c) -> tuple:
         c: core of the run.
     """
     external = (load_external,) if c.forces.has_external else when(c.forces.has_work, no_power)
+    return *external, *when(not _has_efforts_apart(c), *_efforts_of(c))
+
+
+def efforts_apart(c) -> tuple:
+    """Stages that load efforts after `begin_evaluation`, where threads take parts of them.
+
+    Args:
+        c: core of the run.
+    """
+    return when(_has_efforts_apart(c), *_efforts_of(c))
+
+
+def _has_efforts_apart(c) -> bool:
+    return c.arena.crew is not None and not c.is_natural
+
+
+def _efforts_of(c) -> tuple:
     inner = c.constrained or c.forces.has_efforts or c.forces.has_diagonal or c.gyroscopes.n_carriers > 0
-    return *external, *when(inner, _load_efforts, *when(c.integrator == "implicit", _correct_efforts))
+    return when(inner, load_efforts, *when(c.integrator == "implicit", correct_own_efforts))
 
 
-def _load_efforts(c, w):
+@in_parts
+@ti.func
+def load_efforts(c: ti.template(), w: ti.i32):
+    """Efforts of joints, without those of rows and laws."""
     efforts(c.tables, c.forces, c.state, w, c.b.load(w, 0))
 
 
 @ti.func
-def _correct_efforts(c: ti.template(), w: ti.i32):
+def correct_own_efforts(c: ti.template(), w: ti.i32):
+    """At the second node of an implicit step, as that of the first one says."""
     if c.now.load(w, "node") == 1:
         correct_efforts(c, w, c.b.load(w, 0))
 
@@ -114,6 +137,7 @@ def foresee_torques(c: ti.template(), w: ti.i32):
     foresee_turns(c, w, c.state.qdd, False)
 
 
+@in_parts
 @ti.func
 def solve_tree(c: ti.template(), w: ti.i32):
     """Accelerations by the articulated-body algorithm."""
@@ -128,7 +152,7 @@ def impulses_not_converged(c, w):
 
 @ti.func
 def book_step(c: ti.template(), w: ti.i32):
-    """Book the work of joint efforts in a step of impulses."""
+    """Book the work of joint efforts in a step of first order."""
     h = c.constants.load(w, H)
     book_efforts(c, w, h, h)
 
@@ -143,6 +167,22 @@ def keep_places(c: ti.template(), w: ti.i32):
     first, end = items_of_part(c.arena, w, c.tables.n_q)
     for i in range(first, end):
         c.bound.q_start.store(w, i, c.state.q.load(w, i))
+
+
+@in_parts
+@ti.func
+def move_smooth(c: ti.template(), w: ti.i32):
+    """`advance_smooth` without its account, tree by tree.
+
+    Reads:  c.state.qdd
+    Writes: c.state.{q, qd}
+    """
+    t, s, h = c.tables, c.state, c.constants.load(w, H)
+    first, end = links_of_part(t, w)
+    for i in range(first, end):
+        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+            s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    retract(t, s.q, s.q, s.qd, w, h)
 
 
 # The first move of a step along the velocities that impulses give.
