@@ -16,6 +16,7 @@ DT, STEPS, FRAMES = 0.004, 5, 8
 LONG = {"stacks": 3.0, "chains": 100.0}  # [s], long enough for threads to be seen at work
 MOVES = 0.01  # [m or rad], at least
 SIDE, HIGH, N_CHAINS, N_BARS = 4, 4, 40, 3
+MANY = 7, 80  # stacks along an edge, and chains, of worlds that two threads share
 CHANNELS = frozenset(("joints", "bodies", "energy", "contacts", "reactions", "diagnostics"))
 NAMES = ("wood", "felt", "ball")
 MATERIALS = """materials:
@@ -25,11 +26,11 @@ MATERIALS = """materials:
 """
 
 
-def stacks() -> str:
+def stacks(side: int = SIDE) -> str:
     """Stacks of boxes, some of which roll or bounce, and balls that fall on them."""
     lines = [MATERIALS + "world: {shapes: {ground: {type: plane, material: wood}}}", "bodies:"]
-    for k in range(SIDE * SIDE):
-        x, y = 0.5 * (k % SIDE), 0.5 * (k // SIDE)
+    for k in range(side * side):
+        x, y = 0.5 * (k % side), 0.5 * (k // side)
         for level in range(HIGH):
             size = f"[0.2, {0.18 + 0.01 * level}, 0.2]"
             shape = f"{{type: box, size: {size}, density: 1000, material: {NAMES[k % 3]}}}"
@@ -39,11 +40,11 @@ def stacks() -> str:
     return "\n".join(lines)
 
 
-def chains(collide: bool = False) -> str:
+def chains(n: int = N_CHAINS, collide: bool = False) -> str:
     """Chains of bars side by side, none like another, with damping and a drive each."""
     where = "contact: {pairs: []}" if collide else ""
     bodies, joints = ["bodies:"], ["joints:"]
-    for k in range(N_CHAINS):
+    for k in range(n):
         before = "world"
         for level in range(N_BARS):
             name, at = f"c{k}_{level}", f"xyz: [0, {k}, {-0.3 * level}]"
@@ -102,7 +103,8 @@ def test_bytes_do_not_depend_on_threads_and_parts(scene, solver, integrator, dev
 @pytest.mark.parametrize("scene", [pytest.param("stacks", marks=pytest.mark.slow), "chains"])
 def test_two_threads_share_a_world_and_write_the_bytes_of_one(scene, tmp_path):
     """Both are at work, and what comes out of it says nothing of that."""
-    text = f"simcli: 1\n{SCENES[scene]()}\nsolver: {{type: generalized, dt: {DT}}}\nrun: {{duration: {LONG[scene]}}}"
+    many = dict(zip(("stacks", "chains"), MANY, strict=True))[scene]
+    text = f"simcli: 1\n{SCENES[scene](many)}\nsolver: {{type: generalized, dt: {DT}}}\nrun: {{duration: {LONG[scene]}}}"
     (tmp_path / "scene.yaml").write_text(f"{text}\noutput: {{every: 0.5}}\n")
     digests = []
     for threads in (1, 2):

@@ -19,7 +19,7 @@ from simcli.solvers.impulses.searches import begin_islands, leave_island, next_i
 def is_island_left(p, w):
     """Whether there is another island (inside kernels)."""
     g = p.large.islands
-    is_left = ti.cast(g.notes.load(w, g.island) + 1 < g.notes.load(w, g.count), p.arena.device.real)
+    is_left = ti.cast(g.hand.load(w, g.island) + 1 < g.notes.load(w, g.count), p.arena.device.real)
     return p.arena.zero() + is_left != 0.0
 
 

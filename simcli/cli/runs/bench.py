@@ -83,7 +83,7 @@ _TASKS = (
     "Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
     "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact; large: one world of 64, 1000 "
     "and 10648 boxes in a pile, of 1000 and 10000 boxes in stacks of five, of a chain of 100 and 1000 links, of "
-    "walls of 250 and 1000 stones, and of 1000 boxes at rest, awake and asleep."
+    "walls of 250 and 1000 stones, of 1000 boxes at rest, awake and asleep, of fifty piles, and of a hundred chains."
 )
 PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 

@@ -178,7 +178,7 @@ def _chain(folder: Path, n: int, angle: float) -> Path:
 
 
 def large(folder: Path) -> Iterator[tuple[Path, float]]:
-    """Worlds of many bodies, else as `chains`: piles that fall, stacks, chains almost straight, walls, piles at rest."""
+    """Worlds of many bodies, else as `chains`: piles, stacks, chains almost straight, walls, what is at rest, trees."""
     ends = ["solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
     for side, share in zip(PILES, (0.125, 0.0625, 0.0625), strict=True):
         yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *boxes(side), *ends]), share
@@ -192,6 +192,42 @@ def large(folder: Path) -> Iterator[tuple[Path, float]]:
         solver = f"solver: {{type: generalized, dt: 0.005{contact}}}"
         lines = [*boxes(EDGE_AT_REST, 0.0), solver, "run: {duration: 4.0}", "output: {every: 0.05, channels: [joints]}"]
         yield _written(folder / f"{name}{EDGE_AT_REST**3}.yaml", [f"name: {name}{EDGE_AT_REST**3}", *lines]), 1.0
+    yield _written(folder / "piles1000.yaml", ["name: piles1000", *_small_piles(50), *ends]), 0.125
+    yield _written(folder / "trees1000.yaml", ["name: trees1000", *_trees(100), *ends]), 0.5
+
+
+def _small_piles(n: int) -> list[str]:
+    """Lines of a scene without its solver: n piles of 20 boxes, askew, that fall and slide."""
+    lines, side = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"], math.ceil(n**0.5)
+    for pile in range(n):
+        for k in range(20):
+            (layer, y), x = divmod(k // 2, 2), k % 2
+            at = (
+                1.6 * (pile % side) + 0.21 * x + 0.03 * (layer % 3),
+                1.6 * (pile // side) + 0.21 * y + 0.02 * ((layer + k) % 3),
+            )
+            lines.append(
+                f"  c{pile}_{k}: {{pose: {{xyz: [{at[0]:.3f}, {at[1]:.3f}, {0.12 + 0.22 * layer:.2f}]}}, shapes: {{it: "
+                f"{{type: box, size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}"
+            )
+    return lines
+
+
+def _trees(n: int) -> list[str]:
+    """Lines of a scene without its solver: n chains of ten bars, none like another."""
+    lines, joints = ["simcli: 1", "bodies:"], ["joints:"]
+    for chain in range(n):
+        for k in range(10):
+            name, parent = f"c{chain}_{k}", f"c{chain}_{k - 1}" if k else "world"
+            lines.append(
+                f"  {name}: {{pose: {{xyz: [0, {chain}, {-0.3 * k}]}}, mass: 1.0, com: [0, 0, -0.15], "
+                "inertia: {diag: [0.01, 0.01, 0.001]}}"
+            )
+            joints.append(
+                f"  j{chain}_{k}: {{type: revolute, parent: {parent}, child: {name}, at: [0, {chain}, {-0.3 * k}], "
+                f"axis: [0, 1, 0], damping: 0.01, q: {0.2 + 0.01 * (chain % 30):.2f}}}"
+            )
+    return [*lines, *joints]
 
 
 def _many_stacks(n: int) -> list[str]:

@@ -27,8 +27,9 @@ class Graph:
     Attributes:
         notes: integers.  state: (islands) UNKNOWN, COMPLETE or OPEN.  entry, fill: (islands) the first entry that it may
             have, and the one behind the last that it has.  is_of_now: (islands) 0 where contacts may have changed.
-        near: neighbours.  pair: (2 contacts) bodies that touch, in the order of contacts.  n_pairs, first_pair: (islands)
-            how many, and the place of the first ones, which is that of the first contact.
+        own: of each thread.  near: neighbours.
+        pair: (2 contacts) bodies that touch, in the order of contacts.  n_pairs, first_pair: (islands) how many, and the
+            place of the first ones, which is that of the first contact.
         degree: (n) how many, -1 for those that are eliminated.  tally: (n) bodies of each degree that are left.
         order: (n) body of each pivot, island after island.  position: (n) pivot of each body.
         start, stop: (n), column: (room) of row k of U, the bodies beside the diagonal; of L the same columns.
@@ -47,7 +48,8 @@ class Graph:
         self.state, self.entry, self.fill, self.is_of_now = (notes.reserve(n + 2) for _ in range(4))
         self.n_pairs, self.first_pair = notes.reserve(n + 2), notes.reserve(n + 2)
         self.pair, self.touching = notes.reserve(2 * n_contacts), notes.reserve(n_contacts)
-        self.near, self.degree, self.tally = notes.reserve(n * -(-n // _WORD)), notes.reserve(n), notes.reserve(n)
+        own = self.own = Notes(arena, ti.i32, own=True)
+        self.near, self.degree, self.tally = own.reserve(n * -(-n // _WORD)), own.reserve(n), own.reserve(n)
         self.order, self.position = notes.reserve(n), notes.reserve(n)
         self.start, self.stop, self.row_start, self.row_stop = (notes.reserve(n) for _ in range(4))
         self.column, self.row_entry, self.row_pivot = (notes.reserve(room) for _ in range(3))
@@ -56,17 +58,17 @@ class Graph:
 
 def place_at_hand(g, w, kind, end):
     """Where the members at hand of a kind begin, or end (inside kernels)."""
-    return g.islands.notes.load(w, g.islands.span + 2 * kind + end)
+    return g.islands.hand.load(w, g.islands.span + 2 * kind + end)
 
 
 def of_island(g, w, what):
     """A number of the island at hand (inside kernels)."""
-    return g.notes.load(w, what + g.islands.notes.load(w, g.islands.island))
+    return g.notes.load(w, what + g.islands.hand.load(w, g.islands.island))
 
 
 def put_of_island(g, w, what, value):
     """Replace it (inside kernels)."""
-    g.notes.store(w, what + g.islands.notes.load(w, g.islands.island), value)
+    g.notes.store(w, what + g.islands.hand.load(w, g.islands.island), value)
 
 
 @ti.func
@@ -107,7 +109,7 @@ def connect(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     for side in range(2):
         at = g.near + ti.select(side == 0, one, other) * words
         k = ti.select(side == 0, other, one)
-        g.notes.store(w, at + k // _WORD, g.notes.load(w, at + k // _WORD) | (1 << (k % _WORD)))
+        g.own.store(w, at + k // _WORD, g.own.load(w, at + k // _WORD) | (1 << (k % _WORD)))
 
 
 def words_of(m):
@@ -123,7 +125,7 @@ def clear_graph(g: ti.template(), w: ti.i32, has_edges: ti.i32):
     """
     m = place_at_hand(g, w, ITS_BODIES, 1) - place_at_hand(g, w, ITS_BODIES, 0)
     for k in range(m * words_of(m)):
-        g.notes.store(w, g.near + k, 0)
+        g.own.store(w, g.near + k, 0)
     if has_edges != 0:
         for k in range(place_at_hand(g, w, ITS_EDGES, 0), place_at_hand(g, w, ITS_EDGES, 1)):
             e = g.islands.members[ITS_EDGES].load(w, k)
@@ -154,8 +156,8 @@ def order_bodies(g: ti.template(), w: ti.i32):
     base = place_at_hand(g, w, ITS_BODIES, 0)
     m = place_at_hand(g, w, ITS_BODIES, 1) - base
     for b in range(m):
-        g.notes.store(w, g.tally + b, 0)
-        g.notes.store(w, g.degree + b, -1)
+        g.own.store(w, g.tally + b, 0)
+        g.own.store(w, g.degree + b, -1)
     for b in range(m):
         count_neighbours(g, w, b, words_of(m))
     fits = 1
@@ -170,7 +172,7 @@ def order_bodies(g: ti.template(), w: ti.i32):
             g.notes.store(w, g.order + base + k, body)
             g.notes.store(w, g.position + body, base + k)
             g.notes.store(w, g.start + base + k, fill)
-            if fill + g.notes.load(w, g.degree + v) > most:
+            if fill + g.own.load(w, g.degree + v) > most:
                 fits = 0
             else:
                 first = fill
@@ -195,13 +197,13 @@ def least_coupled(g: ti.template(), w: ti.i32, first: ti.i32, least: ti.i32):
             from another.
     """
     left = first
-    while g.notes.load(w, g.degree + left) < 0:
+    while g.own.load(w, g.degree + left) < 0:
         left += 1
     fewest = ti.max(least - 1, 0)
-    while g.notes.load(w, g.tally + fewest) == 0:
+    while g.own.load(w, g.tally + fewest) == 0:
         fewest += 1
     v = left
-    while g.notes.load(w, g.degree + v) != fewest:
+    while g.own.load(w, g.degree + v) != fewest:
         v += 1
     return v, left, fewest
 
@@ -214,7 +216,7 @@ def count_neighbours(g: ti.template(), w: ti.i32, b: ti.i32, words: ti.i32):
     """
     total = 0
     for k in range(words):
-        bits = g.notes.load(w, g.near + b * words + k)
+        bits = g.own.load(w, g.near + b * words + k)
         while bits != 0:
             bits &= bits - 1
             total += 1
@@ -227,12 +229,12 @@ def _move_degree(g: ti.template(), w: ti.i32, b: ti.i32, degree: ti.i32):
 
     Writes: g.{degree, tally}
     """
-    before = g.notes.load(w, g.degree + b)
+    before = g.own.load(w, g.degree + b)
     if before >= 0:
-        g.notes.store(w, g.tally + before, g.notes.load(w, g.tally + before) - 1)
+        g.own.store(w, g.tally + before, g.own.load(w, g.tally + before) - 1)
     if degree >= 0:
-        g.notes.store(w, g.tally + degree, g.notes.load(w, g.tally + degree) + 1)
-    g.notes.store(w, g.degree + b, degree)
+        g.own.store(w, g.tally + degree, g.own.load(w, g.tally + degree) + 1)
+    g.own.store(w, g.degree + b, degree)
 
 
 @ti.func
@@ -243,7 +245,7 @@ def list_neighbours(g: ti.template(), w: ti.i32, v: ti.i32, first: ti.i32, words
     """
     at = first
     for k in range(words):
-        bits = g.notes.load(w, g.near + v * words + k)
+        bits = g.own.load(w, g.near + v * words + k)
         if bits != 0:
             for bit in range(_WORD):
                 if (bits >> bit) & 1 != 0:
@@ -260,12 +262,12 @@ def _join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32, words: ti.i32):
     """
     for k in range(words):
         at = g.near + u * words + k
-        bits = g.notes.load(w, at) | g.notes.load(w, g.near + v * words + k)
+        bits = g.own.load(w, at) | g.own.load(w, g.near + v * words + k)
         if k == v // _WORD:
             bits &= ~(1 << (v % _WORD))
         if k == u // _WORD:
             bits &= ~(1 << (u % _WORD))
-        g.notes.store(w, at, bits)
+        g.own.store(w, at, bits)
 
 
 @ti.func

@@ -32,12 +32,13 @@ class IslandSets:
     Attributes:
         notes: integers; those of which there is one come first, at places that are the same in every scene.
         above: (n) a body of the same island, at last its first one.  number: (n) of the island of a body.
-        count, island: how many there are, and which is at hand.  changed: 1 if bodies are in other islands than before.
+        count: how many there are.  changed: 1 if bodies are in other islands than before.
+        hand: of each thread.  island, turn: which is at hand, and its place in the queue.
         members, first: by kind, members in the order of islands, and (islands + 1) where those of each begin.
         span: where the members at hand begin and end, of each kind: of one island, or of all.
         rank: (n) place of a body among members.
         met, n_met: (2 contacts) bodies of each contact that islands are of, one more than their numbers; how many contacts.
-        queue, n_queued, n_taken: islands whose impulses will change, how many, and how many of them have been solved.
+        queue, n_queued: islands whose impulses will change, and how many.
         carried: numbers of a world, (1) each, of which each island has its own.  worst: those that are the largest of all
             islands when all are through.  kept: (islands) of each of these.
     """
@@ -48,8 +49,11 @@ class IslandSets:
         self.arena, self.n, self.n_edges, self.n_rows = arena, n, len(edges), len(homes)
         self.edge, self.home = arena.ints(edges), arena.ints(homes)
         notes = self.notes = Notes(arena, ti.i32)
-        self.count, self.island, self.changed, self.span = (notes.reserve(k) for k in (1, 1, 1, 8))
-        self.n_met, self.n_queued, self.n_taken = (notes.reserve(1) for _ in range(3))
+        hand = self.hand = Notes(arena, ti.i32, own=True)
+        self.island, self.turn, self.span = (hand.reserve(k) for k in (1, 1, 8))
+        if arena.crew:
+            arena.crew.taken_over.append(hand)
+        self.count, self.changed, self.n_met, self.n_queued = (notes.reserve(1) for _ in range(4))
         self.above, self.number, self.rank = (notes.reserve(n) for _ in range(3))
         self.met, self.queue = notes.reserve(2 * n_contacts), notes.reserve(n + 1)
         self.members = [_list(arena, count) for count in (len(homes), n_contacts, len(edges), n, DOFS * n)]
@@ -82,7 +86,7 @@ def begin_of(p, w, kind):
         return 0
     if kind == ITS_VELOCITIES:
         return DOFS * begin_of(p, w, ITS_BODIES)
-    return p.large.islands.notes.load(w, p.large.islands.span + 2 * kind)
+    return p.large.islands.hand.load(w, p.large.islands.span + 2 * kind)
 
 
 def end_of(p, w, kind, count=None):
@@ -99,7 +103,7 @@ def end_of(p, w, kind, count=None):
         return count
     if kind == ITS_VELOCITIES:
         return DOFS * end_of(p, w, ITS_BODIES)
-    return p.large.islands.notes.load(w, p.large.islands.span + 2 * kind + 1)
+    return p.large.islands.hand.load(w, p.large.islands.span + 2 * kind + 1)
 
 
 def members_of_part(p, w, kind, count=None) -> tuple:
@@ -317,5 +321,5 @@ def take_all_islands(p: ti.template(), w: ti.i32):
     """
     g = p.large.islands
     for kind in ti.static(range(4)):
-        g.notes.store(w, g.span + 2 * kind, 0)
-        g.notes.store(w, g.span + 2 * kind + 1, _count_of(p, w, kind))
+        g.hand.store(w, g.span + 2 * kind, 0)
+        g.hand.store(w, g.span + 2 * kind + 1, _count_of(p, w, kind))

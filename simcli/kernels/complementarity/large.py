@@ -118,9 +118,9 @@ class Large:
         self.weight, self.along, self.image = arena.records(n).arrays(3)
         self.notes = Notes(arena)
         self.basis = self.notes.reserve(n * (MOST_VECTORS + 1))
-        self.hessenberg = arena.array((MOST_VECTORS + 1) * MOST_VECTORS)
-        self.cosine, self.sine, self.rest = (arena.array(MOST_VECTORS + 1) for _ in range(3))
-        self.steps = arena.single.array()
+        self.hessenberg = arena.own_array((MOST_VECTORS + 1) * MOST_VECTORS)
+        self.cosine, self.sine, self.rest = (arena.own_array(MOST_VECTORS + 1) for _ in range(3))
+        self.steps = arena.own_single.array()
         self.kappa, self.off, self.true_off, self.spin_off = contacts.items.arrays(4)
         self.row_off = rows.items.array()
         self.row_gain, self.gains = arena.array(n_rows), [arena.array(n_contacts, Mat3) for _ in range(self.n_views)]

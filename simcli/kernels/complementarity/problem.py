@@ -237,8 +237,10 @@ class Problem:
         self.force, self.momentum = velocities.array().scratch(), velocities.array().scratch()
         self.reach, self.reached = threes.array(Mat3).scratch(), threes.array().of_block()
         self.live, self.stated = arena.array(2).of_block(), arena.array(1).of_block()
-        self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
-        self.known, self.has_admm_factors = arena.single.array(), arena.single.array().of_block()
+        self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds", own=True)
+        if arena.crew:
+            arena.crew.taken_over.append(self.now.notes)
+        self.known, self.has_admm_factors = arena.own_single.array(), arena.own_single.array().of_block()
         self.large = Large(arena, pattern, self.rows, self.contacts, has_spins) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
@@ -308,5 +310,5 @@ class Progress:
 
 
 def ones(arena: Arena, count: int) -> list:
-    """Slots of one number each."""
-    return [arena.single.array() for _ in range(count)]
+    """Slots of one number each; each thread of a world has its own."""
+    return [arena.own_single.array() for _ in range(count)]

@@ -41,7 +41,7 @@ class Arena(MemoryLayout):
         n_worlds: of it.
 
     Attributes:
-        single: records of one item: what a world has once.
+        single, own_single: records of one item: what a world has once, and each thread of it (crew.py).
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
         packs: those of all arrays, by their rows (`PackArray.rows`): an array of no own.
         by_rows: the packs of all arrays by rows, by their number: an array of no own.
@@ -69,7 +69,7 @@ class Arena(MemoryLayout):
         self.crew, self.n_threads = Crew(self) if shares else None, CREW_SIZE if shares else 1
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = PackArray(self, *self.records(0).room(PACKS, 1), 0, None)  # first, so that it begins where all packs do
-        self.single, self.rows = self.records(1), self.records(0)
+        self.single, self.own_single, self.rows = self.records(1), self.own_records(1), self.records(0)
         self.single.array()  # a place that is always there: what has no items begins within the memory
         self.by_rows = PackArray(self, *self.rows.room(PACKS, 1), 0, None)
 

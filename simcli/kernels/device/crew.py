@@ -21,9 +21,9 @@ from simcli.kernels.language.numbers import unknown_zero
 CREW_SIZE = 8  # of a world: what has been tried is two
 _PARTS = 4  # of a stage, for each thread: who was late takes fewer
 CREW_PARTS = CREW_SIZE * _PARTS
-_LINKS = 32  # of a world, for each thread
+_LINKS = 100  # of a world, for each thread: 64 boxes gain a fifth, and lose as much while threads wake
 _APART = 16  # numbers between two that several threads write: each has a line of the cache of its own
-_OPEN, _INSIDE, _ENDED, _LINE, _TAKEN = (_APART * k for k in range(5))  # the last one of each thread
+_OPEN, _INSIDE, _ENDED, _LINE, _CLAIMED, _TAKEN = (_APART * k for k in range(6))  # the last one of each thread
 _PART, _OF, _FROM, _LEFT, _IDLE = range(5)  # of a thread: its part, of how many; whose parts it takes; nothing
 _PAUSE = 16  # quotients between two looks
 
@@ -39,20 +39,21 @@ class Crew:
         first: number of the part that is taken first, 0; with the last one parts are taken backwards, as tests do.
         shared: 1 while a stage is open; threads that are in it; 1 when the call is over; the line of the stage; and how many
             parts of each thread are taken.
-        own: of each thread, see _PART.
+        own: of each thread, see _PART.  taken_over: own notes that a thread takes over from the first one when it joins.
     """
 
     _data_oriented = True
 
     def __init__(self, arena):
         self.n, self.n_parts, self.first, self.most = 1, 1, 0, max(1, min(arena.device.threads, CREW_SIZE))
+        self.taken_over: list[Notes] = []
         self.shared, self.own = Notes(arena), Notes(arena, ti.i32, own=True)
         self.shared.reserve(_TAKEN + _APART * self.most)
         self.own.reserve(5)
 
-    def hire(self, n_links: int) -> None:
-        """Say how many threads a world of so many links is worth, before the first call."""
-        self.n = max(1, min(self.most, n_links // _LINKS))
+    def hire(self, n_links: int, n_trees: int) -> None:
+        """Say how many threads a world of so many links and trees is worth, before the first call."""
+        self.n = max(1, min(self.most, n_links // _LINKS, n_trees))
         self.n_parts = _PARTS * self.n if self.n > 1 else 1
 
     def begin_call(self) -> None:
@@ -117,6 +118,28 @@ def open_to_crew(crew: ti.template(), line: ti.i32):
         _add(crew, _OPEN, 1.0)
 
 
+def begin_claims(arena, hand, w, at) -> None:
+    """Nothing of a queue is claimed yet (inside kernels).
+
+    Args:
+        hand, at: notes of a thread, and where among them its last claim stands.
+
+    Writes: hand, arena.crew
+    """
+    hand.store(w, at, -1)
+    if arena.crew is not None:
+        arena.crew.shared.store(0, _CLAIMED, 0.0)
+
+
+def claim_next(arena, hand, w, at) -> None:
+    """Claim the next place of a queue, as of `begin_claims` (inside kernels).
+
+    Writes: hand, arena.crew
+    """
+    alone = arena.crew is None
+    hand.store(w, at, hand.load(w, at) + 1 if alone else ti.cast(_add(arena.crew, _CLAIMED, 1.0), ti.i32))
+
+
 @ti.func
 def begin_with_own(crew: ti.template(), w: ti.i32):
     """Look for parts of this thread first, which its cache has.
@@ -126,6 +149,16 @@ def begin_with_own(crew: ti.template(), w: ti.i32):
     crew.own.store(w, _OF, crew.n_parts)
     crew.own.store(w, _FROM, w)
     crew.own.store(w, _LEFT, crew.n)
+
+
+@ti.func
+def take_all_items(crew: ti.template(), w: ti.i32):
+    """Have all items of stages, in a part of a program that is this thread's alone.
+
+    Writes: crew.own
+    """
+    crew.own.store(w, _PART, 0)
+    crew.own.store(w, _OF, 1)
 
 
 @ti.func
@@ -190,6 +223,9 @@ def wait_for_stage(crew: ti.template(), w: ti.i32, end: ti.i32):
         if _add(crew, _OPEN, 0.0) > 0.5:
             line = ti.cast(crew.shared.load(0, _LINE), ti.i32)
             begin_with_own(crew, w)
+            for notes in ti.static(crew.taken_over):
+                for k in range(notes.count):
+                    notes.store(w, k, notes.load_first(w, k))
         else:
             _add(crew, _INSIDE, -1.0)
             if _add(crew, _ENDED, 0.0) > 0.5:

@@ -35,11 +35,15 @@ class MemoryLayout:
         self.all_records.append(records)
         return records
 
+    def own_records(self, n: int) -> Records:
+        """As `records`; each thread of a world has its own (crew.py)."""
+        records = Records(self, n, self.n_threads)
+        self.all_records.append(records)
+        return records
+
     def own_array(self, n_items: int, kind=None) -> PackArray:
         """As `array`, of a quantity that is worked out anew before anybody reads it; each thread of a world has its own."""
-        records = Records(self, n_items, self.n_threads)
-        self.all_records.append(records)
-        return records.array(kind).scratch()
+        return self.own_records(n_items).array(kind).scratch()
 
     def array(self, n_items: int, kind=None) -> PackArray:
         """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""

@@ -39,8 +39,6 @@ class Tables:
         self.model, self.arena, self.phases = model, arena, tuple(phases) or (model,)
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
-        if arena.crew:
-            arena.crew.hire(model.n_links)
         self.links, self.joints = arena.records(model.n_links), arena.records(model.n_joints)
         self.dofs, self.coordinates = arena.records(model.n_qd), arena.records(model.n_q)
         self.bodies = arena.records(model.n_bodies)
@@ -61,6 +59,8 @@ class Tables:
         self.root, self.tip = ints(links.root), arena.ints(links.tip)
         starts = starts_of_trees(links.root)
         self.n_trees, self.tree_start = len(starts) - 1, arena.ints(starts)
+        if arena.crew:
+            arena.crew.hire(model.n_links, self.n_trees)
         self.massive = ints(np.any(links.mass > 0, axis=0))
         route, continues, gathers = handover(links.parent)
         self.route, self.continues, self.gathers = ints(route), ints(continues), ints(gathers)

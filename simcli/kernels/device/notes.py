@@ -57,7 +57,7 @@ class Notes:
     def size(self) -> int:
         """Numbers of all blocks."""
         size = self.count * self.width if self.arena.device.is_gpu else self.stride
-        return size * (self.arena.n_threads if self.own else 1) * self.arena.n_blocks
+        return size * (self.arena.crew.most if self.own and self.arena.crew else 1) * self.arena.n_blocks
 
     @property
     def memory(self) -> np.ndarray:
@@ -93,6 +93,10 @@ class Notes:
             return vector([self.item(place, m) for m in range(self.width)])
         return local(self.arena.whole(place) if self.kind == ti.i32 else self.item(place, 0))
 
+    def load_first(self, block, k):
+        """Whole number k of the first thread, where each has its own (inside kernels)."""
+        return local(self.arena.whole(self.place_of(block, k) - block * number(self, "between")))
+
     def value(self, block, k, kind):
         """The value of a kind that begins at k (inside kernels)."""
         return kind(*(self.at(block, k + n) for n in range(kind.width)))
@@ -121,12 +125,13 @@ class Registers:
         arena: of the run, not built yet.
         names: of the numbers.
         zeros: of those that are 0 where a list begins, and that lists alone set.
+        own: whether each thread of a world has its own.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena, *names: str, zeros: tuple[str, ...] = ()):
-        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32)
+    def __init__(self, arena, *names: str, zeros: tuple[str, ...] = (), own: bool = False):
+        self.names, self.zeros, self.notes = names, zeros, Notes(arena, ti.i32, own=own)
         self.notes.reserve(len(names))
 
     def load(self, w, name: str):

@@ -7,35 +7,30 @@ may be a kernel (`take_alone`).
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from simcli.kernels.device.arena import Arena, local
-from simcli.kernels.device.crew import close_stage, has_part, is_in_parts, leave_stage, open_to_crew, wait_for_stage
+from simcli.kernels.device.crew import (
+    close_stage,
+    has_part,
+    is_in_parts,
+    leave_stage,
+    open_to_crew,
+    take_all_items,
+    wait_for_stage,
+)
 from simcli.kernels.device.notes import Notes, Registers
-from simcli.kernels.device.stage_lists import Repeat, Set, Within, is_first, threads_beside, wait_for
+from simcli.kernels.device.stage_lists import Repeat, Set, StageOf, Within, is_first, sets_of, threads_beside, wait_for
 from simcli.kernels.language import ti
 from simcli.kernels.language.calls import procedure
 from simcli.kernels.language.expressions import any_lane
 from simcli.kernels.language.numbers import number
 
-TAKE, _SET, ENTER, LEAVE, TOGETHER = range(5)  # kinds of lines
+TAKE, _SET, ENTER, LEAVE, TOGETHER, _FORK, _JOIN = range(7)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
 _GROUP, MOST_GROUPS = 12, 8  # stages of a function
 _ALONE = 16  # stages of a function that needs no others: a step of a short chain takes 12 % longer in two
-
-
-class _Stage(NamedTuple):
-    """A stage, or a condition, and whose it is.
-
-    Attributes:
-        function: of the owner and a block. A condition gives a mask of worlds; one of blocks a whole number, 0 for no.
-        of: lead from the owner of the program to that of the stage.
-    """
-
-    function: Callable
-    of: tuple[Callable, ...]
 
 
 _tables: dict[tuple, tuple] = {}  # by list, and names of registers: what `Program` makes of them
@@ -87,14 +82,14 @@ class Program:
             _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
         self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
         self.n, self.n_stages = len(columns[0]), len(self.stages)
-        self.is_shared = TOGETHER in columns[0]
+        self.is_shared = TOGETHER in columns[0] or _FORK in columns[0]
         self.n_bits = self.n.bit_length()
         self.in_warps = arena.device.arch == "cuda" and depth > 1
         self.lines = columns[:3].T.tolist()
         table = arena.records(self.n)
         self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
-        self.masks = arena.array(depth)
-        self.counters = Notes(arena, ti.i32)
+        self.masks = arena.own_array(depth)
+        self.counters = Notes(arena, ti.i32, own=True)
         self.line, self.turn = self.counters.reserve(1), self.counters.reserve(depth)
 
     def add(self, body: tuple, of: tuple, level: int, is_masked: bool, lines: list) -> None:
@@ -119,7 +114,7 @@ class Program:
         """Append the lines of a repetition."""
         at = len(lines)
         lines.append(None)
-        names = {one.name for one in _sets(item.body) if not self.has_already(one.name, one.value)}
+        names = {one.name for one in sets_of(item.body) if not self.has_already(one.name, one.value)}
         before = {name: self.known.get(name) for name in names}
         if item.at_most > 1:
             self.known = {name: value for name, value in self.known.items() if name not in names}
@@ -128,7 +123,9 @@ class Program:
         (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
         if item.at_most > 1:
             lines.append((LEAVE, wanted, level, at + 1, item.at_most))
-        lines[at] = (ENTER, where, level, len(lines), 0)
+        forks = item.together and self.arena.crew is not None
+        lines[at] = (_FORK if forks else ENTER, where, level, len(lines), 0)
+        lines += [(_JOIN, NOBODY, level - 1, 0, 0)] * forks
         for name in sorted(names):
             if item.by_world and before[name] not in (None, self.known.get(name)):
                 self.set_register(name, before[name], level - 1, lines)
@@ -152,7 +149,7 @@ class Program:
             return NOBODY
         place = self.places.setdefault((function, of), len(self.stages))
         if place == len(self.stages):
-            self.stages.append(_Stage(function, of))
+            self.stages.append(StageOf(function, of))
         return place
 
     def renumber(self, lines: list) -> None:
@@ -198,17 +195,6 @@ class Program:
                 stage.function(owner, w)
         else:
             stage.function(owner, w)
-
-
-def _sets(body: Iterable) -> Iterable[Set]:
-    """What a list sets."""
-    for item in body:
-        if item.__class__ is Set:
-            yield item
-        elif item.__class__ is tuple:
-            yield from _sets(item)
-        elif item.__class__ in (Repeat, Within):
-            yield from _sets(item.body)
 
 
 def group(n: int) -> Callable:
@@ -290,12 +276,17 @@ def _run_together(program: ti.template(), owner: ti.template(), w: ti.i32):
     else:
         line = wait_for_stage(crew, w, program.n)
     while line < program.n:
-        found, has = line, True
-        if program.kind.at(line) == TOGETHER:
-            if w == 0 and not is_open:
-                open_to_crew(crew, line)
-                is_open = True
+        found, has, kind = line, True, program.kind.at(line)
+        if (kind == TOGETHER or kind == _FORK) and w == 0 and not is_open:
+            open_to_crew(crew, line)
+            is_open = True
+        if kind == TOGETHER:
             has = has_part(crew, w)
+        elif kind == _FORK:
+            take_all_items(crew, w)
+            program.masks.store(w, program.level.at(line) - 1, program.arena.zero() + 1.0)
+        elif kind == _JOIN:
+            has = False
         if has:
             found = take_line(program, owner, w, line)
         elif w == 0:
@@ -316,7 +307,7 @@ def take_line(program: ti.template(), owner: ti.template(), w: ti.i32, line: ti.
     kind = program.kind.at(line)
     level = program.level.at(line)
     stage = program.stage.at(line)
-    if kind == ENTER:
+    if kind == ENTER or kind == _FORK:
         program.masks.store(w, level, program.masks.load(w, level - 1))
     if ti.static(program.n_groups == 1):
         for k in ti.static(range(program.n_stages)):
@@ -335,7 +326,7 @@ def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, lev
     One that threads take together stays the same until no part is left.
     """
     found = ti.select(kind == TOGETHER, line, line + 1)
-    if kind == ENTER:
+    if kind == ENTER or kind == _FORK:
         program.counters.store(w, program.turn + level, 0)
         if not any_lane(program.masks.load(w, level) != 0.0):
             found = program.target.at(line)

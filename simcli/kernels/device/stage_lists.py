@@ -31,6 +31,7 @@ class Repeat(NamedTuple):
         where: condition to begin; none if None.
         wanted: condition to go on after a turn; none if None.
         by_world: whether the conditions are of worlds, else of blocks.
+        together: whether all threads of a world enter it (crew.py).
     """
 
     body: tuple
@@ -38,6 +39,7 @@ class Repeat(NamedTuple):
     where: Callable | None
     wanted: Callable | None
     by_world: bool = True
+    together: bool = False
 
 
 class Set(NamedTuple):
@@ -59,9 +61,26 @@ class Within(NamedTuple):
     body: tuple
 
 
+class StageOf(NamedTuple):
+    """A stage, or a condition, and whose it is.
+
+    Attributes:
+        function: of the owner and a block. A condition gives a mask of worlds; one of blocks a whole number, 0 for no.
+        of: lead from the owner of the program to that of the stage.
+    """
+
+    function: Callable
+    of: tuple[Callable, ...]
+
+
 def repeat(*body, at_most: int = NO_BOUND, where: Callable | None = None, wanted: Callable | None = None) -> Repeat:
     """Stages that the worlds that want it take again, see `Repeat`."""
     return Repeat(body, at_most, where, wanted)
+
+
+def repeat_together(*body, where: Callable, wanted: Callable) -> Repeat:
+    """Stages that all threads of a world take again, each for what its conditions have claimed."""
+    return Repeat(body, NO_BOUND, where, wanted, together=True)
 
 
 def only(where: Callable, *body) -> Repeat:
@@ -161,3 +180,14 @@ def is_first(beside: ti.u32, line: ti.i32, n_bits: ti.template()):
 def wait_for(beside: ti.u32):
     """Wait for the threads of a mask, all of which come here."""
     ti.simt.warp.sync(beside)
+
+
+def sets_of(body: Iterable) -> Iterable[Set]:
+    """What a list sets."""
+    for item in body:
+        if item.__class__ is Set:
+            yield item
+        elif item.__class__ is tuple:
+            yield from sets_of(item)
+        elif item.__class__ in (Repeat, Within):
+            yield from sets_of(item.body)

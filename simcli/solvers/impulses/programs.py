@@ -27,7 +27,7 @@ from simcli.kernels.complementarity.start import (
     keep_given,
     may_change,
 )
-from simcli.kernels.device.stage_lists import as_function, only, repeat, when, within
+from simcli.kernels.device.stage_lists import as_function, only, repeat, repeat_together, when, within
 from simcli.kernels.language import ti
 from simcli.solvers.impulses.contact_rhs import bound_spins, find_approach, may_bounce
 from simcli.solvers.impulses.law_rows import bound_balls
@@ -45,6 +45,7 @@ from simcli.solvers.impulses.searches import (
     is_queue_left,
     is_searching,
     leave_island,
+    leave_queued,
     next_island,
     next_queued,
     note_missed,
@@ -183,17 +184,21 @@ def searching(c, begin, *ends, rest: tuple = ()) -> tuple:
             only(is_awake, within(problem_of, begin_island)),
             within(problem_of, judge_island, only(may_change, keep_given, queue_island)),
         ),
-        from_queue(*finds),
+        from_queue(*finds, together=True),
         *ended,
     )
     again = for_islands(only(is_searching, within(problem_of, queue_island))), from_queue(*look, *finds), *ended
     return (*first, repeat(*again, where=is_searching, wanted=is_searching))
 
 
-def from_queue(*body):
-    """Stages that islands of the queue take, one island after another."""
-    begin, leave = within(problem_of, next_queued), within(problem_of, leave_island)
-    return repeat(begin, *body, leave, where=has_queue, wanted=has_queue)
+def from_queue(*body, together: bool = False):
+    """Stages that islands of the queue take, one island after another.
+
+    Args:
+        together: whether threads of a world take the islands, each the next one.
+    """
+    begin, leave = within(problem_of, next_queued), within(problem_of, leave_queued)
+    return (repeat_together if together else repeat)(begin, *body, leave, where=has_queue, wanted=has_queue)
 
 
 def has_queue(c, w):

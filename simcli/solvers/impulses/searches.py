@@ -8,6 +8,7 @@ Source: Jean (1999) for the step. Deviation: an island has a tolerance and a pro
 
 from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_VELOCITIES, begin_of, end_of, member, take_all_islands
 from simcli.kernels.device.arena import local
+from simcli.kernels.device.crew import begin_claims, claim_next
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
@@ -23,12 +24,12 @@ from simcli.solvers.impulses.memory import FAST, FINER
 def begin_islands(p: ti.template(), w: ti.i32):
     """Begin before the first island.
 
-    Writes: p.large.islands.{island, kept, n_queued, n_taken}
+    Writes: p.large.islands.{hand, kept, n_queued}
     """
     g = p.large.islands
-    g.notes.store(w, g.island, -1)
+    g.hand.store(w, g.island, -1)
     g.notes.store(w, g.n_queued, 0)
-    g.notes.store(w, g.n_taken, 0)
+    begin_claims(p.arena, g.hand, w, g.turn)
     for k in ti.static(range(len(g.worst))):
         g.kept.store(w, k, p.arena.zero())
 
@@ -39,7 +40,7 @@ def next_island(p: ti.template(), w: ti.i32):
 
     Writes: p.large.islands.{island, span}, what is carried
     """
-    take_island(p, w, p.large.islands.notes.load(w, p.large.islands.island) + 1)
+    take_island(p, w, p.large.islands.hand.load(w, p.large.islands.island) + 1)
 
 
 @ti.func
@@ -49,10 +50,10 @@ def take_island(p: ti.template(), w: ti.i32, island: ti.i32):
     Writes: as `next_island`
     """
     g = p.large.islands
-    g.notes.store(w, g.island, island)
+    g.hand.store(w, g.island, island)
     for kind in ti.static(range(4)):
         for k in ti.static(range(2)):
-            g.notes.store(w, g.span + 2 * kind + k, g.first[kind].load(w, island + k))
+            g.hand.store(w, g.span + 2 * kind + k, g.first[kind].load(w, island + k))
     for k, array in ti.static(list(enumerate(g.carried))):
         array.store(w, 0, g.kept.load(w, g.place_of(island, k)))
 
@@ -64,7 +65,7 @@ def leave_island(p: ti.template(), w: ti.i32):
     Writes: p.large.islands.{kept, span}, p of what is the largest
     """
     g = p.large.islands
-    island = g.notes.load(w, g.island)
+    island = g.hand.load(w, g.island)
     for k, array in ti.static(list(enumerate(g.carried))):
         g.kept.store(w, g.place_of(island, k), array.load(w, 0))
     for k, array in ti.static(list(enumerate(g.worst))):
@@ -83,27 +84,41 @@ def queue_island(p: ti.template(), w: ti.i32):
     """
     g = p.large.islands
     n = g.notes.load(w, g.n_queued)
-    g.notes.store(w, g.queue + n, g.notes.load(w, g.island))
+    g.notes.store(w, g.queue + n, g.hand.load(w, g.island))
     g.notes.store(w, g.n_queued, n + 1)
 
 
 @ti.func
 def next_queued(p: ti.template(), w: ti.i32):
-    """Have the next island of the queue at hand.
+    """Have the island of the queue at hand that `is_queue_left` has claimed.
 
-    Writes: as `next_island`; p.large.islands.n_taken, p.now
+    Writes: as `next_island`; p.now
     """
     g = p.large.islands
-    n = g.notes.load(w, g.n_taken)
     p.now.store(w, "attempt", 0)
-    take_island(p, w, g.notes.load(w, g.queue + n))
-    g.notes.store(w, g.n_taken, n + 1)
+    take_island(p, w, g.notes.load(w, g.queue + g.hand.load(w, g.turn)))
 
 
-def is_queue_left(p, w):
-    """Whether there is another island in the queue (inside kernels)."""
+@ti.func
+def leave_queued(p: ti.template(), w: ti.i32):
+    """Keep the numbers of an island of the queue.
+
+    Writes: p.large.islands.kept
+    """
     g = p.large.islands
-    is_left = ti.cast(g.notes.load(w, g.n_taken) < g.notes.load(w, g.n_queued), p.arena.device.real)
+    for k, array in ti.static(list(enumerate(g.carried))):
+        g.kept.store(w, g.place_of(g.hand.load(w, g.island), k), array.load(w, 0))
+
+
+@ti.func
+def is_queue_left(p: ti.template(), w: ti.i32):
+    """Claim the next island of the queue: whether there is one.
+
+    Writes: p.large.islands.hand
+    """
+    g = p.large.islands
+    claim_next(p.arena, g.hand, w, g.turn)
+    is_left = ti.cast(g.hand.load(w, g.turn) < g.notes.load(w, g.n_queued), p.arena.device.real)
     return p.arena.zero() + is_left != 0.0
 
 
