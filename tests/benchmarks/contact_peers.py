@@ -157,8 +157,10 @@ def states_of(peer, model: Model, mujoco) -> np.ndarray:
     return np.concatenate([np.zeros((n_worlds, 1)), qpos, qvel], axis=1)
 
 
-def run_touching(model: Model, dt: float, n_steps: int) -> tuple[str, float, np.ndarray]:
+def run_touching(model: Model, dt: float, n_steps: int, threads: int = 1) -> tuple[str, float, np.ndarray]:
     """The same worlds by `mujoco.rollout` on one thread: name and version, [s] of the work alone, qpos at the end.
+
+    One world alone has MuJoCo's own pool of threads, where there are several.
 
     Raises:
         ModuleNotFoundError: mujoco is not installed.
@@ -169,6 +171,8 @@ def run_touching(model: Model, dt: float, n_steps: int) -> tuple[str, float, np.
 
     peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
     data, state, seconds, done = [mujoco.MjData(peer)], states_of(peer, model, mujoco), 0.0, 0
+    if threads > 1 and len(state) == 1:
+        return f"mujoco {mujoco.__version__}", *_with_pool(peer, data[0], state[0], n_steps, threads, mujoco)
     models = [peer] * len(state)
     with rollout.Rollout(nthread=0) as pool:
         while done < n_steps:
@@ -178,6 +182,15 @@ def run_touching(model: Model, dt: float, n_steps: int) -> tuple[str, float, np.
             seconds += time.perf_counter() - begin
             state, done = out[:, -1].copy(), done + steps
     return f"mujoco {mujoco.__version__}", seconds, state[:, 1 : 1 + peer.nq]
+
+
+def _with_pool(peer, data, state: np.ndarray, n_steps: int, threads: int, mujoco) -> tuple[float, np.ndarray]:
+    """Steps of one world by several threads, which `rollout` refuses: [s], and qpos at the end, (1, nq)."""
+    mujoco.mju_threadpool(data, threads)
+    data.qpos[:], data.qvel[:] = state[1 : 1 + peer.nq], state[1 + peer.nq :]
+    begin = time.perf_counter()
+    mujoco.mj_step(peer, data, n_steps)
+    return time.perf_counter() - begin, data.qpos[None].copy()
 
 
 def mujoco_natural_map(model: Model, dt: float, n_steps: int, n_worlds: int) -> np.ndarray:

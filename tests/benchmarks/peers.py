@@ -36,7 +36,7 @@ def peer_of(work: BenchWork, task: BenchTask, timed: Runs | BenchStates) -> smoo
         return smooth_peers.run_pinocchio(timed.model, *timed.states, work.threads)
     job = timed.job
     if job.model.contacts is not None:
-        return smooth_peers.PeerRun(*contact_peers.run_touching(job.model, job.schedule.dt, timed.n_steps))
+        return smooth_peers.PeerRun(*contact_peers.run_touching(job.model, job.schedule.dt, timed.n_steps, work.threads))
     return smooth_peers.run_mujoco(job.model, job.spec.solver.integrator, job.schedule.dt, timed.n_steps, work.threads)
 
 
