@@ -1,5 +1,6 @@
 """Threads of one world: the same bytes for any number of them, for any number of parts, and whatever part is first."""
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ from support.process import BUSY_SHARE, cpu_by_thread, start
 from support.runs import digest
 from support.solver_modes import MODES
 
+from simcli.engines import cores
 from simcli.errors import SimcliError
 
 PARTS = 6
@@ -100,6 +102,8 @@ def test_bytes_do_not_depend_on_threads_and_parts(scene, solver, integrator, dev
         assert [name for name in alone if not np.array_equal(alone[name], found[name])] == [], first
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
 @pytest.mark.parametrize("scene", [pytest.param("stacks", marks=pytest.mark.slow), "chains"])
 def test_two_threads_share_a_world_and_write_the_bytes_of_one(scene, tmp_path):
     """Both are at work, and what comes out of it says nothing of that."""
