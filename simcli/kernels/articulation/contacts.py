@@ -15,7 +15,6 @@ from simcli.kernels.articulation.contact_columns import (
     pull_link,
     pull_marked,
     see_link,
-    spread_motions,
 )
 from simcli.kernels.articulation.contact_places import pushed_points
 from simcli.kernels.collision.collider import NO_GRAIN
@@ -50,10 +49,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Writes: p.contacts.{on, columns, length, jacobian}, p.spins.jacobian, or p.large; k.contacts.{along, across}
     """
     clear_contacts(k, p, w)
-    if ti.static(p.is_large):
-        spread_motions(t, s, p, w)
-    else:
-        forget_links(k, p, w)
+    forget_links(k, p, w)
     state_cleared(k, t, s, p, w)
 
 

@@ -18,7 +18,7 @@ Source: Ericson (2005), 6.2 and 6.6.
 import numpy as np
 
 from simcli.kernels.device.arena import Arena
-from simcli.kernels.device.crew import CREW_PARTS, items_of_part
+from simcli.kernels.device.crew import CACHE_GAP, CREW_PARTS, items_of_part
 from simcli.kernels.device.notes import Notes, begin_groups, count_in_group, end_counting, next_of_group
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
@@ -30,7 +30,6 @@ _NOWHERE = 1e30  # [m], a box that touches nothing
 _BOX = 6
 FOUND_POINT = 11  # numbers of a point that was found: shape a, shape b, combination, then as of a candidate (points.py)
 OF_PART = 5  # numbers of a part of a search (table_rows.py)
-OF_LINE = 16  # numbers between two that several threads write
 
 
 class BoxTree:
@@ -62,7 +61,7 @@ class BoxTree:
         self.seen, self.found = self.own.reserve(1), self.own.reserve(n)
         self.points, self.parts = Notes(arena), Notes(arena, ti.i32)
         self.points.reserve(self.threads * capacity * FOUND_POINT)
-        self.n_parts, self.taken = self.parts.reserve(OF_LINE), self.parts.reserve(self.threads * OF_LINE)
+        self.n_parts, self.taken = self.parts.reserve(CACHE_GAP), self.parts.reserve(self.threads * CACHE_GAP)
         self.part = self.parts.reserve(CREW_PARTS * OF_PART)
         self.highest = self.notes.reserve(2 * self.n_leaves)
         self.looked, self.expected = self.notes.reserve(1), self.notes.reserve(1)

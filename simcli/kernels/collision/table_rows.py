@@ -3,10 +3,10 @@
 Worlds of a block whose contacts of one number are between the same shapes go at once, with the same bits as one by one.
 """
 
-from simcli.kernels.collision.box_tree import FOUND_POINT, OF_LINE, OF_PART
+from simcli.kernels.collision.box_tree import FOUND_POINT, OF_PART
 from simcli.kernels.collision.collider import CONE, CYLINDER, ELLIPSOID, radius_in
 from simcli.kernels.device.arena import local
-from simcli.kernels.device.crew import items_of_part, place_of_part
+from simcli.kernels.device.crew import CACHE_GAP, items_of_part, place_of_part
 from simcli.kernels.device.lanes import one, put, way_between, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import precision_of
@@ -239,7 +239,7 @@ def begin_points(h: ti.template(), w: ti.i32):
     Writes: h.parts
     """
     for k in range(h.threads):
-        h.parts.store(w, h.taken + k * OF_LINE, 0)
+        h.parts.store(w, h.taken + k * CACHE_GAP, 0)
 
 
 @ti.func
@@ -251,7 +251,7 @@ def begin_part(h: ti.template(), w: ti.i32):
     part, of, thread = place_of_part(h.arena, w)
     at = h.part + part * OF_PART
     h.parts.store(w, at + _THREAD, thread)
-    h.parts.store(w, at + _FIRST, h.parts.load(w, h.taken + thread * OF_LINE))
+    h.parts.store(w, at + _FIRST, h.parts.load(w, h.taken + thread * CACHE_GAP))
     if part == 0:
         h.parts.store(w, h.n_parts, of)
     h.own.store(w, h.seen, 0)
@@ -265,7 +265,7 @@ def end_part(h: ti.template(), w: ti.i32):
     """
     part, _of, thread = place_of_part(h.arena, w)
     at = h.part + part * OF_PART
-    h.parts.store(w, at + _COUNT, h.parts.load(w, h.taken + thread * OF_LINE) - h.parts.load(w, at + _FIRST))
+    h.parts.store(w, at + _COUNT, h.parts.load(w, h.taken + thread * CACHE_GAP) - h.parts.load(w, at + _FIRST))
     h.parts.store(w, at + _LOOKED, h.own.load(w, h.seen))
 
 
@@ -281,8 +281,8 @@ def next_point(h: ti.template(), w: ti.i32):
     Writes: h.parts
     """
     _part, _of, thread = place_of_part(h.arena, w)
-    k = h.parts.load(w, h.taken + thread * OF_LINE)
-    h.parts.store(w, h.taken + thread * OF_LINE, k + 1)
+    k = h.parts.load(w, h.taken + thread * CACHE_GAP)
+    h.parts.store(w, h.taken + thread * CACHE_GAP, k + 1)
     return ti.select(k < h.capacity, place_of_point(h, w, thread, k), -1)
 
 

@@ -29,6 +29,7 @@ from simcli.kernels.complementarity.large_problem import diagonal_of_triple, met
 from simcli.kernels.complementarity.measure import seen, solve_masses
 from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.sparse_factors import packed_index
+from simcli.kernels.device.stage_lists import take_all
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.expressions import any_lane
@@ -46,15 +47,12 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Writes: p.{root, free, push, live, known}, p.progress.{stale, fresh}, rows and contacts
     """
     if ti.static(p.is_large):
-        begin_large(p, w)
-        clear_large(p, w)
-        prepare_bodies(p, w)
-        find_metric(p, w)
+        take_all(READY_LARGE, p, w)
     else:
         p.known.store(w, 0, p.arena.zero())
         begin_island(p, w)
         prepare_dense(p, w)
-    scale_unmoved(p, w)
+        scale_unmoved(p, w)
 
 
 @ti.func
@@ -322,3 +320,7 @@ def reach(p, w, i, moves):
 def squares(y: Mat3) -> Vec3:
     """Squares of the columns."""
     return Vec3(*(y.column(k).dot(y.column(k)) for k in range(3)))
+
+
+# `prepare_problem` of a large world, of which threads take parts.
+READY_LARGE = (begin_large, clear_large, prepare_bodies, find_metric, scale_unmoved)

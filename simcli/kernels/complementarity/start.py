@@ -1,6 +1,6 @@
 """How a search begins: with the impulses that are given, the velocity that these give, and whether others are wanted.
 
-    READY          what the rounds of a search share; READY_LARGE of a large world, of which threads take parts
+    READY          what the rounds of a search share
     BEGINNING      of a world, or of an island
     LOOK_AT_ALL    of all islands at once, before `judge_island` decides for each
 
@@ -16,9 +16,8 @@ from simcli.kernels.complementarity.islands import (
     member,
     members_of_part,
 )
-from simcli.kernels.complementarity.large_problem import prepare_bodies
 from simcli.kernels.complementarity.measure import STARTING, kappa_of, map_of_all, map_of_island, respond
-from simcli.kernels.complementarity.preparation import begin_large, clear_large, find_metric, prepare_problem, scale_unmoved
+from simcli.kernels.complementarity.preparation import prepare_problem
 from simcli.kernels.complementarity.problem import BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.stage_lists import only
@@ -264,7 +263,7 @@ def keep_given(p: ti.template(), w: ti.i32):
             side.kept.store(w, c, x)
 
 
-READY, READY_LARGE = (prepare_problem,), (begin_large, clear_large, prepare_bodies, find_metric, scale_unmoved)
+READY = (prepare_problem,)
 AT_START = (only(is_unknown, respond), judge_start, only(may_change, keep_given))
 BEGINNING = (_begin_search, only(is_open, *AT_START))
 LOOK_AT_ALL = (begin_velocities, only(is_unknown, respond), measure_start)

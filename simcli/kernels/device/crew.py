@@ -3,12 +3,13 @@
 A run of one world has no other worlds for a second thread. So a stage that works each of its items out by itself is marked
 `in_parts`, and loops over `items_of_part`. The first thread takes the program; at such a stage it lets the others in, and
 each takes the next part until none is left. No sum goes over the edge of a part, so that the bytes depend neither on the
-number of threads nor on who takes what. Elsewhere a stage has all items.
+number of threads nor on who takes what. Elsewhere a stage has all items. Of a `repeat_together` all threads take the stages,
+each for what it has claimed, as an island of a queue.
 
 To a kernel each thread is a block of worlds. All blocks have the same memory, but for what is `own`: notes and scratch
 arrays of one thread. The others look for work as long as a call of the kernel lasts.
 
-Source: Blumofe and Leiserson (1999), work that idle threads take. Deviation: parts of one loop, counted by one number.
+Source: Blumofe and Leiserson (1999), work that idle threads take. Deviation: parts of one loop, counted thread by thread.
 """
 
 from collections.abc import Callable
@@ -22,8 +23,8 @@ CREW_SIZE = 8  # of a world: what has been tried is two
 _PARTS = 4  # of a stage, for each thread: who was late takes fewer
 CREW_PARTS = CREW_SIZE * _PARTS
 _LINKS = 100  # of a world, for each thread: 64 boxes gain a fifth, and lose as much while threads wake
-_APART = 16  # numbers between two that several threads write: each has a line of the cache of its own
-_OPEN, _INSIDE, _ENDED, _LINE, _CLAIMED, _TAKEN = (_APART * k for k in range(6))  # the last one of each thread
+CACHE_GAP = 16  # numbers between two that several threads write: each has a line of the cache of its own
+_OPEN, _INSIDE, _ENDED, _LINE, _CLAIMED, _TAKEN = (CACHE_GAP * k for k in range(6))  # the last one of each thread
 _PART, _OF, _FROM, _LEFT, _IDLE = range(5)  # of a thread: its part, of how many; whose parts it takes; nothing
 _PAUSE = 16  # quotients between two looks
 
@@ -48,7 +49,7 @@ class Crew:
         self.n, self.n_parts, self.first, self.most = 1, 1, 0, max(1, min(arena.device.threads, CREW_SIZE))
         self.taken_over: list[Notes] = []
         self.shared, self.own = Notes(arena), Notes(arena, ti.i32, own=True)
-        self.shared.reserve(_TAKEN + _APART * self.most)
+        self.shared.reserve(_TAKEN + CACHE_GAP * self.most)
         self.own.reserve(5)
 
     def hire(self, n_links: int, n_trees: int) -> None:
@@ -112,7 +113,7 @@ def open_to_crew(crew: ti.template(), line: ti.i32):
     """
     begin_with_own(crew, 0)
     for k in range(crew.n):
-        crew.shared.store(0, _TAKEN + _APART * k, 0.0)
+        crew.shared.store(0, _TAKEN + CACHE_GAP * k, 0.0)
     if crew.n > 1:
         crew.shared.store(0, _LINE, ti.cast(line, crew.shared.kind))
         _add(crew, _OPEN, 1.0)
@@ -172,7 +173,7 @@ def has_part(crew: ti.template(), w: ti.i32):
         whose = crew.own.load(w, _FROM)
         taken = 0
         if crew.n > 1:
-            taken = ti.cast(_add(crew, _TAKEN + _APART * whose, 1.0), ti.i32)
+            taken = ti.cast(_add(crew, _TAKEN + CACHE_GAP * whose, 1.0), ti.i32)
         else:
             taken = ti.cast(crew.shared.load(0, _TAKEN), ti.i32)
             crew.shared.store(0, _TAKEN, taken + 1.0)

@@ -14,13 +14,12 @@ from functools import cache
 
 from simcli.kernels.collision.collider import GROUND
 from simcli.kernels.complementarity.graph import part_islands
-from simcli.kernels.complementarity.preparation import begin_island
+from simcli.kernels.complementarity.preparation import READY_LARGE, begin_island
 from simcli.kernels.complementarity.solve import FIND
 from simcli.kernels.complementarity.start import (
     BEGINNING,
     LOOK_AT_ALL,
     READY,
-    READY_LARGE,
     give_first_kappa,
     give_kappa,
     judge_island,
