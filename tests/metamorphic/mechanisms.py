@@ -61,6 +61,12 @@ def with_laws(made: dict, seed: int) -> dict:
     return {**out, "forces": forces}
 
 
+def turning(made: dict, by: float) -> dict:
+    """The mechanism with rates of its joints that are larger by a factor."""
+    joints = {name: {**joint, "qd": joint["qd"] * by} for name, joint in made["joints"].items()}
+    return {**made, "joints": joints}
+
+
 def spinning(seed: int, n: int = 3) -> dict:
     """Slender bodies that spin fast with nothing around; the smallest principal inertia is a tenth of the largest."""
     rng = np.random.default_rng(seed)

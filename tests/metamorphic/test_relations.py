@@ -80,6 +80,11 @@ def mechanism(seed: int) -> dict:
     return of.with_laws(of.mechanism(seed, 4 + seed % 3, seed % 2 == 0), seed)
 
 
+def fast(seed: int) -> dict:
+    """Trees whose links turn far in a step, so that forces of velocities are those of its middle."""
+    return of.turning(of.mechanism(seed, 4 + seed % 3, seed % 2 == 0), 30.0)
+
+
 def loop(seed: int) -> dict:
     return of.planar_loop(seed % 2 == 0)
 
@@ -143,6 +148,8 @@ CASES = {
     "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
     "mechanism beside a stop": Case(mechanism, by.beside_a_stop, TREES),
     "mechanism beside touching": Case(mechanism, by.beside_touching, TREES, AT_ONCE, often=(MAXIMAL,)),
+    "fast beside a stop": Case(fast, by.beside_a_stop, TREES, often=(GENERALIZED,)),
+    "fast beside touching": Case(fast, by.beside_touching, TREES, AT_ONCE),
     "coordinates beside a stop": Case(mechanism, by.beside_a_stop, [NATURAL], 1e-3, falls=True),
     "coordinates beside touching": Case(mechanism, by.beside_touching, [NATURAL], OF_STOPS, falls=True),
     "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED], AT_ONCE, often=(GENERALIZED,)),

@@ -38,7 +38,8 @@ class Midpoint:
     Attributes:
         n_trees: how many.  n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
         tree: of each link of the model, the number of its tree, -1 of others.  dof_tree: (n) that of dofs.
-        start: (n) velocities where the step begins.  farthest: (1) the square of the largest turn of a link in the step.
+        start, middle: (n) velocities where the step begins, and those of its middle.
+        farthest: (1) the square of the largest turn of a link in the step.
         turns: (n_trees) that of each tree, in the last step in which a link of some tree turned far.
     """
 
@@ -59,7 +60,7 @@ class Midpoint:
         self.n_trees, self.n_links, self.link = len(number), len(found), arena.ints(found)
         self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
         self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])
-        self.start, self.turns = arena.array(len(dofs)), arena.array(len(number))
+        (self.start, self.middle), self.turns = arena.records(len(dofs)).arrays(2), arena.array(len(number))
         self.farthest = arena.array(1)
 
 
@@ -168,9 +169,21 @@ def _move_if_beyond(c: ti.template(), w: ti.i32, least: ti.template()):
 
 @ti.func
 def move_back(c: ti.template(), w: ti.i32):
-    """Velocities where the step begins.
+    """Velocities where the step begins; those that it leaves are kept.
+
+    Writes: c.state.qd, c.midpoint.middle
+    """
+    for n in range(c.midpoint.n):
+        d = c.midpoint.dof.at(n)
+        c.midpoint.middle.store(w, n, c.state.qd.load(w, d))
+        c.state.qd.store(w, d, c.midpoint.start.load(w, n))
+
+
+@ti.func
+def return_to_middle(c: ti.template(), w: ti.i32):
+    """The velocities that `move_back` left.
 
     Writes: c.state.qd
     """
     for n in range(c.midpoint.n):
-        c.state.qd.store(w, c.midpoint.dof.at(n), c.midpoint.start.load(w, n))
+        c.state.qd.store(w, c.midpoint.dof.at(n), c.midpoint.middle.load(w, n))

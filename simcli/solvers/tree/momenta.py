@@ -38,7 +38,7 @@ def noting(c, places: tuple = ()) -> tuple:
         c: core of the run.
         places: stages that place links where the step begins, where they are not.
     """
-    return when(c.sums_momenta, note_changes, *places, note_starts)
+    return *when(c.sums_momenta, note_changes), *places, *when(c.sums_momenta, note_starts)
 
 
 def adding(c) -> tuple:

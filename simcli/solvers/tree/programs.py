@@ -34,6 +34,7 @@ from simcli.solvers.base.midpoint import (
     move_again,
     move_back,
     move_to_middle,
+    return_to_middle,
 )
 from simcli.solvers.impulses.ends import finishing, look_ahead, look_back
 from simcli.solvers.impulses.memory import move_by_impulses, needs_end
@@ -133,7 +134,7 @@ def frame_of_tree(c) -> tuple:
     elif c.stages > 1:
         end = start
     elif c.looks_back:
-        end = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c))
+        end = (look_back, *measured, *reactions_of_step(c), look_ahead, *measured, *adding(c))
     elif c.looks_at_end:
         end = (*measured, *shows)
     else:
@@ -153,8 +154,17 @@ def probe_stages(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = () if c.looks_back or c.looks_at_end else (*reactions(c), *noting(c, when(c.midpoint.n, place_links)))
+    shows = () if c.looks_back or c.looks_at_end else reactions_of_step(c)
     return (only_blocks(is_last_step, *shows),) if shows else ()
+
+
+def reactions_of_step(c) -> tuple:
+    """Reactions of a step, where it begins; of trees that turn far with velocities of its middle, whose forces it took."""
+    shows = reactions(c)
+    if shows and c.constrained and c.midpoint.n:
+        back = (only(is_fast, move_back, place_links),)
+        return only(is_fast, return_to_middle, place_links), *shows, *noting(c, back)
+    return *shows, *noting(c, when(c.midpoint.n and c.sums_momenta, place_links))
 
 
 def step_of_first_order(c) -> tuple:
