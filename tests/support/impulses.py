@@ -107,7 +107,7 @@ class Bench:
                 p.goal.store(w, 0, arena.zero() + p.limits.tolerance)
                 p.enough.store(w, 0, arena.zero() + p.limits.tolerance)
                 p.share.store(w, 0, arena.zero())
-                p.now.store(w, "rounds", rounds)
+                p.rounds.store(w, 0, arena.zero() + ti.cast(rounds, arena.device.real))
                 begin(program, w)
                 run(program, p, w)
 

@@ -52,6 +52,19 @@ def fair():
             "output": {"channels": ["state", "energy", "contacts", "reactions"]}}
 
 
+def overlapping_pile(solver):
+    """Five layers of four boxes, of which some overlap their neighbours by 1 cm."""
+    bodies = {}
+    for k in range(20):
+        a, b, layer = k % 2, k // 2 % 2, k // 4
+        place = [0.21 * a + 0.03 * (layer % 3), 0.21 * b + 0.02 * ((layer + k) % 3), 0.12 + 0.22 * layer]
+        bodies[f"b{k}"] = {"pose": {"xyz": [round(x, 3) for x in place]}, "shapes": {
+            "s": {"type": "box", "size": [0.2, 0.2, 0.2], "density": 1000}}}
+    return {"simcli": 1, "world": {"shapes": {"ground": {"type": "plane"}}}, "bodies": bodies,
+            "solver": {"type": solver, "dt": 0.005}, "run": {"duration": 0.5},
+            "output": {"every": 0.005, "channels": ["state"]}}
+
+
 def heap(side, layers, shape, seed=0):
     """Bodies over each other in a box of walls, a little askew and apart, side x side in each layer."""
     rng, bodies = np.random.default_rng(seed), {}

@@ -237,7 +237,7 @@ class Problem:
         self.force, self.momentum = velocities.array().scratch(), velocities.array().scratch()
         self.reach, self.reached = threes.array(Mat3).scratch(), threes.array().of_block()
         self.live, self.stated = arena.array(2).of_block(), arena.array(1).of_block()
-        self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds", own=True)
+        self.now = Registers(arena, "attempt", "stage", "kind", "iterations", own=True)
         if arena.crew:
             arena.crew.taken_over.append(self.now.notes)
         self.known, self.has_admm_factors = arena.own_single.array(), arena.own_single.array().of_block()
@@ -257,11 +257,12 @@ class Problem:
             self.admm_iterations,
             self.status,
             self.share,
-        ) = ones(arena, 10)
+            self.rounds,
+        ) = ones(arena, 11)
         g = self.progress = Progress(arena)
         if self.large:
             worst = [self.residual, self.proximal, self.iterations, self.admm_iterations, self.status]
-            given = [self.kappa, self.goal, self.enough, self.known, self.has_admm_factors, self.first_residual]
+            given = [self.kappa, self.goal, self.enough, self.rounds, self.known, self.has_admm_factors, self.first_residual]
             begun = [g.kappa, g.stale, g.fresh, g.rows, g.open, g.thorough, g.rounds_over, g.proximal, g.residual]
             self.large.islands.carry([*given, *begun, *worst], worst)
         self.is_parted, self.at_once = self.is_large, self

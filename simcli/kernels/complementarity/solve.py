@@ -217,7 +217,7 @@ def end_attempt(p: ti.template(), w: ti.i32):
     g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
     g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, zero))
     g.rounds_over.store(w, 0, turns)
-    last = (kappa == 0.0) | (turns >= ti.cast(p.now.load(w, "rounds"), p.arena.device.real))
+    last = (kappa == 0.0) | (turns >= p.rounds.load(w, 0))
     ends = over & ((residual < p.limits.exact) | last)
     g.open.store(w, 0, select(ends, zero, one))
     for n in range(begin_of(p, w, ITS_CONTACTS), end_of(p, w, ITS_CONTACTS)):

@@ -38,8 +38,8 @@ def everywhere(p, condition):
 
 def is_open(p, w):
     """The worlds that are not through."""
-    has_more = p.now.load(w, "attempt") < TRIES * p.now.load(w, "rounds")
-    return (p.progress.open.load(w, 0) != 0.0) & everywhere(p, has_more)
+    most = p.rounds.load(w, 0) * ti.cast(TRIES, p.arena.device.real)
+    return (p.progress.open.load(w, 0) != 0.0) & (ti.cast(p.now.load(w, "attempt"), p.arena.device.real) < most)
 
 
 def is_unknown(p, w):

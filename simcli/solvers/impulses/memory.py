@@ -71,6 +71,9 @@ def sleeps(options) -> bool:
 
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
+# Where gaps of redundant contacts differ by more than a step may lack, they share out loads anew, which travel by what kappa
+# lets pass in a round. After a step that lacked TOO_MUCH times as much searches have further rounds, while one takes any.
+TOO_MUCH, MORE_ROUNDS = 3.0, 19.0
 FINER = 0.02  # of what a solution will lack at the poses that it reaches: how finely it is found
 
 
@@ -102,7 +105,9 @@ class Impulses:
         enough: [m/s], what a step may lack.
         finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
         missed: [m/s], what the first solution of the last step lacked at the poses reached; in a large world of the island
-            of each body.  first: 1 until that is known.  unmet: 1 where the last one began with too large a lack.
+            of each body.  hard: likewise, 1 after a step that was not solved, and while a search takes further rounds;
+            lingers: 1 once one of the step has.
+        first: 1 until that is known.  unmet: 1 where the last one began with too large a lack.
         link, body: of each body of a large world, of each of its links.
         earlier_residual: [m/s], that with which the solution before the last one began.
         awakened: 1 for the worlds whose rows are to be stated anew.  searching: 1 for those that search again.
@@ -166,13 +171,13 @@ class Impulses:
         self.stiffness = arena.array(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = system.laws.items.array(), system.laws.items.array()
         self.iterations, self.residual, self.unmet, self.first, self.earlier_residual, self.finest = ones(arena, 6)
-        self.awakened, self.spins, self.searching = ones(arena, 3)
-        self.missed = arena.array(tables.n_links if is_large else 1)
+        self.awakened, self.spins, self.searching, self.lingers = ones(arena, 4)
+        self.missed, self.hard = arena.records(tables.n_links if is_large else 1).arrays(2)
         bodies = bodies_of_links(tables) if is_large else np.zeros(0, int)
         self.body, self.link = arena.ints(bodies), arena.ints(np.argsort(bodies))
         if self.problem.large:
             worst = [self.iterations, self.residual, self.unmet, self.searching]
-            carried = [self.first, self.earlier_residual, self.finest, self.awakened]
+            carried = [self.first, self.earlier_residual, self.finest, self.awakened, self.lingers]
             self.problem.large.islands.carry([*carried, *worst], worst)
 
     def clear(self):
@@ -181,7 +186,7 @@ class Impulses:
             self.contacts.clear()
         if self.sleep:
             self.sleep.clear()
-        for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
+        for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed, self.hard):
             array.write(np.zeros((1, array.n_items, 1)))
 
 

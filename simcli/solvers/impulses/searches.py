@@ -17,7 +17,7 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import BLURRED
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.memory import FAST, FINER
+from simcli.solvers.impulses.memory import FAST, FINER, MORE_ROUNDS, TOO_MUCH
 
 
 @ti.func
@@ -143,11 +143,14 @@ def begin_solving(c: ti.template(), w: ti.i32):
     m.finest.store(w, 0, finest)
     p.enough.store(w, 0, finest)
     p.share.store(w, 0, zero)
-    missed = zero
+    missed, hard = zero, zero
     for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, 1)):
-        missed = ti.max(missed, m.missed.load(w, member(p, w, ITS_BODIES, n)))
-        m.missed.store(w, member(p, w, ITS_BODIES, n), zero)
+        b = member(p, w, ITS_BODIES, n)
+        missed, hard = ti.max(missed, m.missed.load(w, b)), ti.max(hard, m.hard.load(w, b))
+        m.missed.store(w, b, zero)
     p.goal.store(w, 0, ti.max(finest, missed * FINER))
+    p.rounds.store(w, 0, zero + m.rounds + hard * MORE_ROUNDS)
+    m.lingers.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
     m.earlier_residual.store(w, 0, zero + BOUNDLESS)
     p.kappa.store(w, 0, zero + p.limits.kappa)
@@ -157,9 +160,8 @@ def begin_solving(c: ti.template(), w: ti.i32):
     c.now.store(w, "search", 0)
     c.now.store(w, "statement", 0)
     c.now.store(w, "searches", m.searches)
-    p.now.store(w, "rounds", m.rounds)
     if c.now.load(w, "instant") != 0:
-        p.now.store(w, "rounds", m.passes)
+        p.rounds.store(w, 0, zero + ti.cast(m.passes, c.tables.arena.device.real))
         _search_often(c, w)
 
 
@@ -236,7 +238,6 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     c.now.store(w, "search", 0)
     c.now.store(w, "statement", 1)
     c.now.store(w, "searches", m.searches)
-    p.now.store(w, "rounds", m.rounds)
 
 
 @needs.turns
@@ -331,14 +332,20 @@ def note_residual(c: ti.template(), w: ti.i32):
 
 @ti.func
 def note_missed(c: ti.template(), w: ti.i32):
-    """Note what the first solution of a step lacks at the poses reached.
+    """Note what the first solution of a step lacks at the poses reached, and whether the next step may take more rounds.
 
-    Reads:  p.first_residual
-    Writes: c.bound.impulses.{missed, first}
+    Reads:  p.{first_residual, residual, rounds}
+    Writes: c.bound.impulses.{missed, first, hard, lingers}
     """
     m = c.bound.impulses
     p = m.problem
+    one = c.tables.arena.zero() + 1.0
+    takes_more = p.rounds.load(w, 0) > m.rounds
+    lingers = select(takes_more & (p.progress.rounds_over.load(w, 0) > m.rounds), one, m.lingers.load(w, 0))
+    m.lingers.store(w, 0, lingers)
+    hard = select(p.residual.load(w, 0) >= p.limits.exact * TOO_MUCH, one, lingers)
     for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, 1)):
         b = member(p, w, ITS_BODIES, n)
         m.missed.store(w, b, select(m.first.load(w, 0) != 0.0, p.first_residual.load(w, 0), m.missed.load(w, b)))
+        m.hard.store(w, b, hard)
     m.first.store(w, 0, c.tables.arena.zero())
