@@ -116,6 +116,7 @@ def along_x(seed: int) -> dict:
 
 
 GENERALIZED, MAXIMAL, NATURAL = ("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "moreau")
+ALPHA = ("natural", "generalized_alpha")
 # Scenes with contact that are solved without dense matrices, too, and what solves them: in joint coordinates bodies alone.
 SPARSELY = {
     "struck": (struck, [MAXIMAL]),
@@ -146,6 +147,7 @@ CASES = {
     **{f"heap {name}": Case(balls, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
     "mechanism beside a top": Case(mechanism, by.beside_a_top, FIRST),
     "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
+    "planes beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, [ALPHA], seeds=(52,), often=(ALPHA,)),
     "mechanism beside a stop": Case(mechanism, by.beside_a_stop, TREES),
     "mechanism beside touching": Case(mechanism, by.beside_touching, TREES, AT_ONCE, often=(MAXIMAL,)),
     "fast beside a stop": Case(fast, by.beside_a_stop, TREES, often=(GENERALIZED,)),

@@ -51,7 +51,7 @@ class System:
         entry: (n_entries) values of M (lower triangle) and J.
         seen: on the host, unknowns that a row sees, counted from the last one.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
-        softness: (1) e of hard rows relative to J M^-1 J^T.
+        softness: (rows) e of hard rows relative to J M^-1 J^T, the same for all of an island.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
         centre: (rows) multiplier that the softness of a hard row pulls to.
         solutions: in a try.  weights: of each in what `extrapolate` finds.  earlier: (n) weighted sum of all but the last.
@@ -106,12 +106,12 @@ class System:
         self.is_dragged = rows_of.ints(rows.drag >= 0)
         self.compliance, self.enabled = (rows_of.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = rows_of.column(constraints.rows.scale)
-        self.softness, self.least = arena.single.array(), SOFTNESS[arena.device.precision]
+        self.least = SOFTNESS[arena.device.precision]
         self.weights = FEWER_WEIGHTS if tables.is_natural else WEIGHTS
         self.solutions, self.last_weight = len(self.weights), self.weights[-1]
         self.entry, self.earlier = arena.array(self.n_entries), unknowns.array()
         self.free, self.goal, self.load = unknowns.array(), unknowns.array(), unknowns.array()
-        self.soft, self.multiplier, self.force, self.centre = rows_of.arrays(4)
+        self.softness, self.soft, self.multiplier, self.force, self.centre = rows_of.arrays(5)
         self.acceleration, self.effort = dofs.array(), dofs.array()
         self.gain = dofs.array()
 

@@ -96,7 +96,7 @@ def regularize_yielding(c: ti.template(), w: ti.i32, span: ti.template()):
         h = c.constants.load(w, H)
         compliance = zero + c.bound.system.compliance.load(w, r)
         soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
-        hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
+        hard = c.bound.system.softness.load(w, r) * c.bound.system.scale.load(w, r)
         f.soft.store(w, r, select(compliance > 0.0, soft, hard))
         f.lent.store(w, r, select(compliance > 0.0, zero, hard))
 

@@ -155,7 +155,7 @@ def state_projection(c: ti.template(), w: ti.i32):
         acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
         acts = acts & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
         y.free.store(w, i, select(acts, zero + 1.0, zero))
-        y.soft.store(w, r, select(acts, y.softness.load(w, 0) * y.scale.load(w, r), zero + 1.0))
+        y.soft.store(w, r, select(acts, y.softness.load(w, r) * y.scale.load(w, r), zero + 1.0))
         y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
         y.goal.store(w, i, zero)
         y.centre.store(w, r, zero)

@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.rows.quadratic import bias, extend, find_rates, find_residuals
 from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import rotor_rate_rhs
-from simcli.solvers.natural.stages import regularize
+from simcli.solvers.natural.stages import begin_turns, note_turn, regularize
 
 
 @ti.func
@@ -24,10 +24,13 @@ def regularize_rows(c: ti.template(), w: ti.i32):
     Writes: c.bound.system.softness, c.steps.rows.{soft, lent}
     """
     f = c.steps.rows
-    fastest = c.tables.arena.zero()
+    turned = c.tables.arena.zero()
+    begin_turns(c, w)
     for k in range(c.bound.n_turning):
-        fastest = ti.max(fastest, ti.abs(bias(f, f.v, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k))
-    regularize(c, w, fastest, fastest)
+        square = ti.abs(bias(f, f.v, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k)
+        note_turn(c, w, k, square)
+        turned = ti.max(turned, square)
+    regularize(c, w, turned)
     spread_softness(c, w)
 
 
@@ -38,9 +41,8 @@ def spread_softness(c: ti.template(), w: ti.i32):
     Writes: c.steps.rows.{soft, lent}
     """
     f = c.steps.rows
-    softness = c.bound.system.softness.load(w, 0)
     for r in range(f.n_rows):
-        soft = softness * c.bound.system.scale.load(w, r)
+        soft = c.bound.system.softness.load(w, r) * c.bound.system.scale.load(w, r)
         f.soft.store(w, r, soft)
         f.lent.store(w, r, soft)
 

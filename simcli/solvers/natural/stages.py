@@ -25,23 +25,44 @@ from simcli.solvers.rows.report import share_among_links
 
 
 @ti.func
-def regularize(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.template()):
-    """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
+def begin_turns(c: ti.template(), w: ti.i32):
+    """Nothing turns yet.
+
+    Writes: c.bound.fastest
+    """
+    for k in range(c.bound.n_groups):
+        c.bound.fastest.store(w, k, c.tables.arena.zero())
+
+
+def note_turn(c, w, k, square):
+    """Note omega^2 of turning row k [1/s^2] for its island (inside kernels).
+
+    Writes: c.bound.fastest
+    """
+    group = c.bound.group_of_turning.at(k)
+    c.bound.fastest.store(w, group, ti.max(c.bound.fastest.load(w, group), square))
+
+
+@ti.func
+def regularize(c: ti.template(), w: ti.i32, turned: ti.template()):
+    """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size, by what turns fastest in their island.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
     h omega long: within a part of a step from there, what the rows ask for is made of errors, and e lets it pass.
     Everywhere else the solutions that follow take the softness away.
 
     Args:
-        fastest: [1/s^2], omega^2 of what turns fastest, by velocities that are not yet those of the rows.
-        turned: the same without what these have along a length.
+        turned: [1/s^2], the largest omega^2 of the world, without what velocities have along a length.
 
+    Reads:  c.bound.fastest, by velocities that are not yet those of the rows
     Writes: c.bound.{turn, system.softness}
     """
     y = c.bound.system
     h = c.constants.load(w, H)
     c.bound.turn.store(w, 0, turned * (h * h))
-    y.softness.store(w, 0, ti.min(ti.max(fastest * (h * h) * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
+    for r in range(y.n_rows):
+        fastest = c.bound.fastest.load(w, c.bound.group_of_row.at(r))
+        y.softness.store(w, r, ti.min(ti.max(fastest * (h * h) * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 
 @ti.func
@@ -52,14 +73,15 @@ def regularize_step(c: ti.template(), w: ti.i32):
     Writes: c.bound.{turn, system.softness}
     """
     rows = c.bound.system.rows
-    fastest, turned = c.tables.arena.zero(), c.tables.arena.zero()
+    turned = c.tables.arena.zero()
+    begin_turns(c, w)
     for k in range(c.bound.n_turning):
         r = c.bound.turning.at(k)
         weight, bias, rate = c.bound.turn_weight.load(w, k), rows.bias.load(w, r), rows.rate.load(w, r)
-        fastest = ti.max(fastest, ti.abs(bias) * weight)
+        note_turn(c, w, k, ti.abs(bias) * weight)
         along = rate * rate * (0.5 * c.bound.radial.at(k))
         turned = ti.max(turned, ti.abs(bias - along) * weight)
-    regularize(c, w, fastest, turned)
+    regularize(c, w, turned)
 
 
 @ti.func
@@ -68,7 +90,8 @@ def shift_instant_multipliers(c: ti.template(), w: ti.i32):
 
     Writes: c.bound.system.softness
     """
-    c.bound.system.softness.store(w, 0, c.tables.arena.zero() + c.bound.system.least)
+    for r in range(c.bound.system.n_rows):
+        c.bound.system.softness.store(w, r, c.tables.arena.zero() + c.bound.system.least)
 
 
 @ti.func

@@ -22,7 +22,7 @@ def is_rigid(y, w, r):
     Reads: y.soft
     """
     soft, scale = local(y.soft.load(w, r)), local(y.scale.load(w, r))
-    return (soft == y.softness.load(w, 0) * scale) | (soft == y.least * scale)
+    return (soft == y.softness.load(w, r) * scale) | (soft == y.least * scale)
 
 
 @ti.func

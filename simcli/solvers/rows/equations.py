@@ -93,7 +93,7 @@ def set_hard_row(
     rate = y.rows.rate.load(w, r)
     bias = y.rows.bias.load(w, r)
     load = -bias
-    soft = y.softness.load(w, 0) * y.scale.load(w, r)
+    soft = y.softness.load(w, r) * y.scale.load(w, r)
     if meets_end(c, w) * (1 - instant) != 0:
         load = -(residual / h + rate) / g - bias * (0.5 * h / g)
         if is_slip(y, r) != 0:  # whose rate vanishes where the step ends
@@ -144,18 +144,18 @@ def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
         carried = (locked | (gain > 0.0)) & enabled
         y.free.store(w, i, select(carried, zero + 1.0, zero))
         y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
-        soft = select(locked, _softness_of_law(c, w, n) * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        soft = select(locked, _softness_of_law(c, w, n, r) * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
         y.soft.store(w, r, select(carried, soft, zero + 1.0))
         y.load.store(w, i, select(locked, known, push * soft))
 
 
-def _softness_of_law(c, w, n):
-    """Softness of law n where it is locked; the least of rolling, which no correction takes back (inside kernels)."""
+def _softness_of_law(c, w, n, r):
+    """Softness of law n, row r, where it is locked; the least of rolling, which nothing takes back (inside kernels)."""
     y = c.bound.system
     if not (y.laws.has_roll and c.is_natural):
-        return y.softness.load(w, 0)
+        return y.softness.load(w, r)
     zero = c.tables.arena.zero()
-    return select(zero + y.laws.is_roll.at(n) != 0.0, zero + number(y, "least"), y.softness.load(w, 0))
+    return select(zero + y.laws.is_roll.at(n) != 0.0, zero + number(y, "least"), y.softness.load(w, r))
 
 
 @needs.spring_rows

@@ -69,8 +69,7 @@ class Islands:
             more = model.links.kind[i] in (LinkKind.BALL, LinkKind.FREE)  # the quaternion of a rotation
             of_q[first_q : first_q + model.links.n_qd[i] + more] = island
         of_dofs = of_dof[tree_dofs(model)]
-        of_rows = [of_dofs[n_dofs - 1 - seen[0]] if len(seen) else 0 for seen in system.seen]
-        of_unknown = np.concatenate((of_dofs, np.array(of_rows, int)))
+        of_unknown = np.concatenate((of_dofs, _of_rows(of_dofs, system)))
         unknowns = np.where(laws.row >= 0, n_dofs + laws.row, tables.unknown_of_dof[np.maximum(laws.dof, 0)])
         self.of_laws, stops = of_unknown[unknowns], np.zeros(self.n, int)
         stops[self.of_laws[~np.all([smooth_laws(phase, laws) for phase in tables.phases], axis=0)]] = 1
@@ -78,6 +77,20 @@ class Islands:
         self.led = arena.ints(np.isin(np.arange(self.n), of_dof[np.flatnonzero(model.motions.kind)]).astype(int))
         self.of_unknown, self.of_dof, self.of_q = map(arena.ints, (of_unknown, of_dof, of_q))
         self.of_shape = arena.ints(np.where(body >= 0, of_link[model.links.tip[body]], -1) if len(body) else body)
+
+
+def _of_rows(of_dofs: np.ndarray, system: System) -> np.ndarray:
+    """(R,) number of the island of each row, from those of the dofs of the tree."""
+    return np.array([of_dofs[system.n_dofs - 1 - seen[0]] if len(seen) else 0 for seen in system.seen], int)
+
+
+def groups_of_rows(model: Model, tables: Tables, system: System) -> np.ndarray:
+    """(R,) number of the island of each row, whatever the steps are."""
+    of_link, links = islands_of(model, tables, system), model.links
+    of_dof = np.zeros(model.n_qd, int)
+    for i, island in enumerate(of_link.tolist()):
+        of_dof[links.qd_start[i] : links.qd_start[i] + links.n_qd[i]] = island
+    return _of_rows(of_dof[tree_dofs(model)], system)
 
 
 def islands_of(model: Model, tables: Tables, system: System) -> np.ndarray:
