@@ -26,9 +26,9 @@ from simcli.kernels.rows.bounded_laws import Laws
 from simcli.kernels.rows.jacobian import fill_rows, mass_entries, row_entries
 from simcli.kernels.rows.tree_rows import Rows
 from simcli.model.constraints.constraint_tables import Constraints, Form
-from simcli.model.joints.elimination import eliminate
+from simcli.model.joints.elimination import eliminate, tree_dofs
 from simcli.model.signals.inputs import balls_of_dofs
-from simcli.model.tables.model import Model
+from simcli.model.tables.model import Model, joined_bodies
 from simcli.model.tables.signal_tables import MotionKind
 
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
@@ -130,6 +130,42 @@ class System:
             (self.softness, self.least),
         ):
             array.write(np.full((1, array.n_items, 1), value))
+
+
+def islands_of_rows(of_dofs: np.ndarray, system: System) -> np.ndarray:
+    """(R,) number of the island of each row, from those of the dofs of the tree."""
+    return np.array([of_dofs[system.n_dofs - 1 - seen[0]] if len(seen) else 0 for seen in system.seen], int)
+
+
+def groups_of_rows(model: Model, tables: Tables, system: System) -> np.ndarray:
+    """(R,) number of the island of each row, whatever the steps are."""
+    return islands_of_rows(islands_of(model, tables, system)[_links_of_dofs(model)], system)
+
+
+def _links_of_dofs(model: Model) -> np.ndarray:
+    """Link of each dof of the tree, in the order of the unknowns."""
+    links, of_dof = model.links, np.full(model.n_qd, -1)
+    for i in range(model.n_links):
+        of_dof[links.qd_start[i] : links.qd_start[i] + links.n_qd[i]] = i
+    return of_dof[tree_dofs(model)]
+
+
+def islands_of(model: Model, tables: Tables, system: System) -> np.ndarray:
+    """(L,) number of the island of each link."""
+    links, of_unknown = model.links, _links_of_dofs(model)
+    groups = [of_unknown[tables.n_tree_dofs - 1 - np.asarray(seen, int)] for seen in system.seen]
+    groups += [links.tip[bodies[bodies >= 0]] for bodies in joined_bodies(model)]
+    groups += [np.array((i, parent)) for i, parent in enumerate(links.parent.tolist()) if parent >= 0]
+    pairs = np.concatenate([np.zeros((0, 2), int), *(np.stack((some[:-1], some[1:]), axis=-1) for some in groups)])
+    low = np.arange(model.n_links)
+    while True:
+        least, found = np.minimum(*low[pairs.T]), low.copy()
+        for ends in pairs.T:
+            np.minimum.at(found, ends, least)
+        found = found[found]
+        if (found == low).all():
+            return np.unique(low, return_inverse=True)[1]
+        low = found
 
 
 @ti.func

@@ -73,7 +73,7 @@ _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
 # Where gaps of redundant contacts differ by more than a step may lack, they share out loads anew, which travel by what kappa
 # lets pass in a round. After a step that lacked TOO_MUCH times as much searches have further rounds, while one takes any.
-TOO_MUCH, MORE_ROUNDS = 3.0, 19.0
+TOO_MUCH, FURTHER_ROUNDS = 3.0, 19.0
 FINER = 0.02  # of what a solution will lack at the poses that it reaches: how finely it is found
 
 

@@ -17,7 +17,7 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import BLURRED
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.memory import FAST, FINER, MORE_ROUNDS, TOO_MUCH
+from simcli.solvers.impulses.memory import FAST, FINER, FURTHER_ROUNDS, TOO_MUCH
 
 
 @ti.func
@@ -149,7 +149,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
         missed, hard = ti.max(missed, m.missed.load(w, b)), ti.max(hard, m.hard.load(w, b))
         m.missed.store(w, b, zero)
     p.goal.store(w, 0, ti.max(finest, missed * FINER))
-    p.rounds.store(w, 0, zero + m.rounds + hard * MORE_ROUNDS)
+    p.rounds.store(w, 0, zero + m.rounds + hard * FURTHER_ROUNDS)
     m.lingers.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
     m.earlier_residual.store(w, 0, zero + BOUNDLESS)
@@ -337,8 +337,7 @@ def note_missed(c: ti.template(), w: ti.i32):
     Reads:  p.{first_residual, residual, rounds}
     Writes: c.bound.impulses.{missed, first, hard, lingers}
     """
-    m = c.bound.impulses
-    p = m.problem
+    m, p = c.bound.impulses, c.bound.impulses.problem
     one = c.tables.arena.zero() + 1.0
     takes_more = p.rounds.load(w, 0) > m.rounds
     lingers = select(takes_more & (p.progress.rounds_over.load(w, 0) > m.rounds), one, m.lingers.load(w, 0))

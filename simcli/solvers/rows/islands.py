@@ -19,19 +19,16 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
-from simcli.kernels.rows.constrained_system import System
+from simcli.kernels.rows.constrained_system import System, islands_of, islands_of_rows
 from simcli.model.constraints.build import smooth_laws
 from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.joints.elimination import tree_dofs
-from simcli.model.tables.model import LinkKind, Model, joined_bodies
+from simcli.model.tables.model import LinkKind, Model
 from simcli.solvers.base import needs
 
 
 class Islands:
-    """Links that joints, rows and forces join. In a step one island does not see what another one does.
-
-    So an island in which nothing stops or touches keeps its smooth step beside one that takes a step of impulses. Contacts
-    join islands for a step. The world joins none, a kinematic body does.
+    """Links that joints, rows and forces join, and contacts for a step. The world joins none, a kinematic body does.
 
     Args:
         model, tables, arena: see `System`.
@@ -69,7 +66,7 @@ class Islands:
             more = model.links.kind[i] in (LinkKind.BALL, LinkKind.FREE)  # the quaternion of a rotation
             of_q[first_q : first_q + model.links.n_qd[i] + more] = island
         of_dofs = of_dof[tree_dofs(model)]
-        of_unknown = np.concatenate((of_dofs, _of_rows(of_dofs, system)))
+        of_unknown = np.concatenate((of_dofs, islands_of_rows(of_dofs, system)))
         unknowns = np.where(laws.row >= 0, n_dofs + laws.row, tables.unknown_of_dof[np.maximum(laws.dof, 0)])
         self.of_laws, stops = of_unknown[unknowns], np.zeros(self.n, int)
         stops[self.of_laws[~np.all([smooth_laws(phase, laws) for phase in tables.phases], axis=0)]] = 1
@@ -77,41 +74,6 @@ class Islands:
         self.led = arena.ints(np.isin(np.arange(self.n), of_dof[np.flatnonzero(model.motions.kind)]).astype(int))
         self.of_unknown, self.of_dof, self.of_q = map(arena.ints, (of_unknown, of_dof, of_q))
         self.of_shape = arena.ints(np.where(body >= 0, of_link[model.links.tip[body]], -1) if len(body) else body)
-
-
-def _of_rows(of_dofs: np.ndarray, system: System) -> np.ndarray:
-    """(R,) number of the island of each row, from those of the dofs of the tree."""
-    return np.array([of_dofs[system.n_dofs - 1 - seen[0]] if len(seen) else 0 for seen in system.seen], int)
-
-
-def groups_of_rows(model: Model, tables: Tables, system: System) -> np.ndarray:
-    """(R,) number of the island of each row, whatever the steps are."""
-    of_link, links = islands_of(model, tables, system), model.links
-    of_dof = np.zeros(model.n_qd, int)
-    for i, island in enumerate(of_link.tolist()):
-        of_dof[links.qd_start[i] : links.qd_start[i] + links.n_qd[i]] = island
-    return _of_rows(of_dof[tree_dofs(model)], system)
-
-
-def islands_of(model: Model, tables: Tables, system: System) -> np.ndarray:
-    """(L,) number of the island of each link."""
-    links, of_dof = model.links, np.full(model.n_qd, -1)
-    for i in range(model.n_links):
-        of_dof[links.qd_start[i] : links.qd_start[i] + links.n_qd[i]] = i
-    of_unknown = of_dof[tree_dofs(model)]
-    groups = [of_unknown[tables.n_tree_dofs - 1 - np.asarray(seen, int)] for seen in system.seen]
-    groups += [links.tip[bodies[bodies >= 0]] for bodies in joined_bodies(model)]
-    groups += [np.array((i, parent)) for i, parent in enumerate(links.parent.tolist()) if parent >= 0]
-    pairs = np.concatenate([np.zeros((0, 2), int), *(np.stack((some[:-1], some[1:]), axis=-1) for some in groups)])
-    low = np.arange(model.n_links)
-    while True:
-        least, found = np.minimum(*low[pairs.T]), low.copy()
-        for ends in pairs.T:
-            np.minimum.at(found, ends, least)
-        found = found[found]
-        if (found == low).all():
-            return np.unique(low, return_inverse=True)[1]
-        low = found
 
 
 def jumps_of(c):

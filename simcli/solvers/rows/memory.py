@@ -21,11 +21,11 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
-from simcli.kernels.rows.constrained_system import System
+from simcli.kernels.rows.constrained_system import System, groups_of_rows
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import ALL_STAGES, H, add_accelerations, book_efforts
-from simcli.solvers.rows.islands import Islands, groups_of_rows
+from simcli.solvers.rows.islands import Islands
 from simcli.solvers.rows.motions import follow_motions
 from simcli.solvers.rows.repeat import set_locked_speeds
 
