@@ -137,7 +137,7 @@ def islands_of_rows(of_dofs: np.ndarray, system: System) -> np.ndarray:
     return np.array([of_dofs[system.n_dofs - 1 - seen[0]] if len(seen) else 0 for seen in system.seen], int)
 
 
-def groups_of_rows(model: Model, tables: Tables, system: System) -> np.ndarray:
+def row_islands(model: Model, tables: Tables, system: System) -> np.ndarray:
     """(R,) number of the island of each row, whatever the steps are."""
     return islands_of_rows(islands_of(model, tables, system)[_links_of_dofs(model)], system)
 

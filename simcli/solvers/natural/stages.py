@@ -30,7 +30,7 @@ def begin_turns(c: ti.template(), w: ti.i32):
 
     Writes: c.bound.fastest
     """
-    for k in range(c.bound.n_groups):
+    for k in range(c.bound.n_row_islands):
         c.bound.fastest.store(w, k, c.tables.arena.zero())
 
 
@@ -39,8 +39,8 @@ def note_turn(c, w, k, square):
 
     Writes: c.bound.fastest
     """
-    group = c.bound.group_of_turning.at(k)
-    c.bound.fastest.store(w, group, ti.max(c.bound.fastest.load(w, group), square))
+    island = c.bound.island_of_turning.at(k)
+    c.bound.fastest.store(w, island, ti.max(c.bound.fastest.load(w, island), square))
 
 
 @ti.func
@@ -61,7 +61,7 @@ def regularize(c: ti.template(), w: ti.i32, turned: ti.template()):
     h = c.constants.load(w, H)
     c.bound.turn.store(w, 0, turned * (h * h))
     for r in range(y.n_rows):
-        fastest = c.bound.fastest.load(w, c.bound.group_of_row.at(r))
+        fastest = c.bound.fastest.load(w, c.bound.island_of_row.at(r))
         y.softness.store(w, r, ti.min(ti.max(fastest * (h * h) * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 

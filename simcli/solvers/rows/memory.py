@@ -21,7 +21,7 @@ from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.device.pack_arrays import copy
 from simcli.kernels.language import ti
 from simcli.kernels.language.values import Mat3
-from simcli.kernels.rows.constrained_system import System, groups_of_rows
+from simcli.kernels.rows.constrained_system import System, row_islands
 from simcli.model.constraints.constraint_tables import Constraints, Form
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import ALL_STAGES, H, add_accelerations, book_efforts
@@ -85,8 +85,8 @@ class Constrained:
         worst: largest residual of hard rows before the last correction.
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
-        fastest: (groups) [1/s^2], omega^2 of what turns fastest in each island, in natural coordinates.
-            group_of_row, group_of_turning: which one, of rows, and of `turning`.
+        fastest: (islands of rows) [1/s^2], omega^2 of what turns fastest in each island, in natural coordinates.
+            island_of_row, island_of_turning: which one, of rows, and of `turning`.
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws or prescribed motions may want that.
@@ -148,9 +148,9 @@ class Constrained:
         turning, weight, radial = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         self.radial = arena.ints(radial)
-        groups = groups_of_rows(model, tables, self.system) if tables.is_natural else np.zeros(self.system.n_rows, int)
-        self.n_groups, self.group_of_row = int(groups.max(initial=0)) + 1, arena.ints(groups)
-        self.group_of_turning, self.fastest = arena.ints(groups[turning]), arena.array(self.n_groups)
+        islands = row_islands(model, tables, self.system) if tables.is_natural else np.zeros(self.system.n_rows, int)
+        self.n_row_islands, self.island_of_row = int(islands.max(initial=0)) + 1, arena.ints(islands)
+        self.island_of_turning, self.fastest = arena.ints(islands[turning]), arena.array(self.n_row_islands)
         is_touching = tables.is_natural and impulses is not None
         n_motions = n_locks + self.system.n_prescribed_rows
         self.watches_motions = integrator in ("rk4", "implicit") and n_motions > 0
