@@ -219,6 +219,7 @@ class Outcome:
         wall: [s], whole run, reading included.
         compile: [s], compiling kernels.
         stepping: [s], stepping and writing; compiling and the making of the file are left out.
+        closing: [s], of it, from the last step until the file is closed.
         device: what it ran on.
         failures: worlds that failed, in order.
         n_stopped: worlds that met run.stop_when.
@@ -248,6 +249,7 @@ class Outcome:
     wall: float = 0.0
     compile: float = 0.0
     stepping: float = 0.0
+    closing: float = 0.0
     device: dict[str, Any] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     n_stopped: int = 0

@@ -115,6 +115,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     clock, compiled = time.perf_counter(), solver.compile_seconds or 0.0
     with recorder:
         step_all(job, solver, first, recorder, keeper, watch, outcome, account)
+        stepped = time.perf_counter()
         if _is_watched(job):
             account.go_on(solver.energies())
         measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
@@ -125,6 +126,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
         checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - (outcome.compile - compiled), 0.0)
+    outcome.closing = time.perf_counter() - stepped
     outcome.n_stopped = int(np.count_nonzero(solver.status == Status.STOPPED))
     return _judged(job, outcome, account)
 

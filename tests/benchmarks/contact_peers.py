@@ -4,6 +4,7 @@ Comes in: a Model. Goes out: speed of mujoco.rollout, and how well a step keeps 
 """
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -164,12 +165,15 @@ def run_touching(model: Model, dt: float, n_steps: int, threads: int = 1) -> tup
 
     Raises:
         ModuleNotFoundError: mujoco is not installed.
-        UsageError: it has no such mechanism.
+        UsageError: it has no such mechanism, or no memory for it.
     """
     import mujoco
     from mujoco import rollout
 
-    peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
+    try:
+        peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
+    except ValueError as error:  # of ten thousand boxes: it has no memory for all that could touch
+        raise UsageError(f"no peer: {error}") from error
     data, state, seconds, done = [mujoco.MjData(peer)], states_of(peer, model, mujoco), 0.0, 0
     if threads > 1 and len(state) == 1:
         return f"mujoco {mujoco.__version__}", *_with_pool(peer, data[0], state[0], n_steps, threads, mujoco)
@@ -193,38 +197,49 @@ def _with_pool(peer, data, state: np.ndarray, n_steps: int, threads: int, mujoco
     return time.perf_counter() - begin, data.qpos[None].copy()
 
 
-def mujoco_natural_map(model: Model, dt: float, n_steps: int, n_worlds: int) -> np.ndarray:
-    """[m/s], (steps,): the largest natural map of the contacts of some worlds, each by itself."""
+def mujoco_natural_map(model: Model, dt: float, n_steps: int, n_worlds: int, most: int | None = None) -> np.ndarray:
+    """[m/s], the largest natural map of the contacts of some worlds, each by itself: of all steps, or of so many at most."""
     import mujoco
 
     peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
-    data, worst = mujoco.MjData(peer), np.zeros(n_steps)
+    data, watched = mujoco.MjData(peer), np.unique(np.linspace(0, n_steps - 1, min(most or n_steps, n_steps)).astype(int))
+    worst = np.zeros(len(watched))
     for state in states_of(peer, model, mujoco)[:n_worlds]:
         mujoco.mj_resetData(peer, data)
         data.qpos[:], data.qvel[:] = state[1 : 1 + peer.nq], state[1 + peer.nq :]
-        for k in range(n_steps):
-            mujoco.mj_step(peer, data)
-            worst[k] = max(worst[k], natural_map(*_step_of(peer, data, mujoco)).max(initial=0.0))
+        for k, step in enumerate(watched):
+            mujoco.mj_step(peer, data, int(step - (watched[k - 1] if k else -1)))
+            for contact in _contacts_of(peer, data, mujoco):
+                worst[k] = max(worst[k], natural_map(*contact).max())
     return worst
 
 
-def _step_of(peer, data, mujoco) -> tuple:
-    """J, M, v, impulses, biases and friction of the step that is over: contacts stand where it began.
+def _contacts_of(peer, data, mujoco) -> Iterator[tuple]:
+    """J, M, v, impulse, bias and friction of each contact of the step that is over, of the velocities of its two trees.
 
-    An overlap asks for no speed, a gap may be closed within the step.
+    Contacts stand where the step began. An overlap asks for no speed, a gap may be closed within the step.
     """
-    n, h = data.ncon, peer.opt.timestep
-    M, J = np.zeros((peer.nv, peer.nv)), np.zeros((n, 3, peer.nv))
-    for column, unit in zip(M, np.eye(peer.nv), strict=True):
-        mujoco.mj_mulM(peer, data, column, unit)
-    impulse, bias, mu, force = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n), np.zeros(6)
-    ends = np.zeros((2, 3, peer.nv))
-    for c in range(n):
+    h, force, ends, mass = peer.opt.timestep, np.zeros(6), np.zeros((2, 3, peer.nv)), {}
+    for c in range(data.ncon):
         contact = data.contact[c]
+        bodies = peer.geom_bodyid[contact.geom]
         for side in range(2):
-            mujoco.mj_jac(peer, data, ends[side], None, contact.pos, peer.geom_bodyid[contact.geom[side]])
-        J[c] = contact.frame.reshape(3, 3) @ (ends[1] - ends[0])
+            mujoco.mj_jac(peer, data, ends[side], None, contact.pos, bodies[side])
+        trees = tuple(sorted({int(tree) for tree in peer.body_treeid[bodies] if tree >= 0}))
+        if trees not in mass:
+            mass[trees] = _mass_of(peer, data, trees, mujoco)
+        own, M = mass[trees]
+        J = contact.frame.reshape(3, 3) @ (ends[1] - ends[0])[:, own]
         mujoco.mj_contactForce(peer, data, c, force)
-        impulse[c], bias[c, 0] = force[:3] * h, max(contact.dist, 0.0) / h
-        mu[c] = contact.friction[0] if contact.dim > 1 else 0.0
-    return J, M, np.array(data.qvel), impulse, bias, mu
+        bias, mu = np.array([[max(contact.dist, 0.0) / h, 0.0, 0.0]]), contact.friction[0] if contact.dim > 1 else 0.0
+        yield J[None], M, data.qvel[own], force[None, :3] * h, bias, np.array([mu])
+
+
+def _mass_of(peer, data, trees: tuple[int, ...], mujoco) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities of some trees, (n,), and their mass matrix, (n, n)."""
+    own, column = np.flatnonzero(np.isin(peer.dof_treeid, trees)), np.zeros(peer.nv)
+    M = np.zeros((len(own), len(own)))
+    for k, dof in enumerate(own):
+        mujoco.mj_mulM(peer, data, column, np.eye(1, peer.nv, dof)[0])
+        M[k] = column[own]
+    return own, M

@@ -17,11 +17,12 @@ import numpy as np
 import smooth_peers
 
 from simcli.cli import console
-from simcli.cli.runs.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, residual_of, subject, works
+from simcli.cli.runs.bench import BENCH_HEADER, BenchTask, bench_cells, line, residual_of, subject, works
 from simcli.cli.runs.bench_work import BENCH_WATCHED, BenchStates, BenchWork, Runs
 from simcli.errors import SimcliError, UsageError
 
 TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.HUMANOID, BenchTask.STACKS, BenchTask.LARGE)
+WATCHED_STEPS, WATCHED_BODIES = 100, 2000  # of a large world at most, for the residual of the peer
 PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -61,17 +62,21 @@ def compared(work: BenchWork, task: BenchTask, repeat: int) -> list[tuple[str, .
         console.say(f"  {timed.name}: {reason}")
         return [(*bench_cells(row), "", "")]
     residual = None
-    if task in CONTACT_TASKS:
-        model, dt = timed.job.model, timed.job.schedule.dt
-        residual = float(np.max(contact_peers.mujoco_natural_map(model, dt, timed.n_steps, BENCH_WATCHED)))
+    if _touches(timed) and timed.job.model.n_bodies <= WATCHED_BODIES:
+        model, dt, most = timed.job.model, timed.job.schedule.dt, WATCHED_STEPS if task is BenchTask.LARGE else None
+        residual = float(np.max(contact_peers.mujoco_natural_map(model, dt, timed.n_steps, BENCH_WATCHED, most)))
     other = work.line(timed, peer.name, "float64", theirs, 0.0, residual)
     console.say(line(other))
     ratio = median(b / a for a, b in zip(ours, theirs, strict=True))
     return [(*bench_cells(row), f"{ratio:.2f}", _difference(task, timed, peer)), (*bench_cells(other), "", "")]
 
 
+def _touches(timed: Runs | BenchStates) -> bool:
+    return isinstance(timed, Runs) and timed.job.model.contacts is not None
+
+
 def _difference(task: BenchTask, timed: Runs | BenchStates, peer: smooth_peers.PeerRun) -> str:
-    if task is not BenchTask.RNEA and timed.job.model.contacts is not None:  # of other laws of contact, whose motions part
+    if _touches(timed):  # of other laws of contact, whose motions part
         return ""
     off = float(np.abs(timed.result() - peer.result).max())
     return f"{off / float(np.abs(peer.result).max()) if task is BenchTask.RNEA else off:.1e}"

@@ -198,9 +198,10 @@ def works(
 ) -> Iterator[BenchWork]:
     """What a task times: a scene, or the task's own ones."""
     worlds, stride = worlds or WORLDS.get(task, _WORLDS), STRIDES.get(task, 10)
+    closes = task is not BenchTask.LARGE  # of whose short runs it would be a third
     for path, share, more in _scenes(scene, task, folder):
         yield BenchWork(
-            path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride
+            path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride, closes
         )
 
 

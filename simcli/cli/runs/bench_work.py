@@ -57,6 +57,7 @@ class BenchWork:
         sets: overrides of the scene.
         folder: for files that do not last.
         stride: steps between frames; 0: all of them.
+        closes: whether the time of closing the file counts.
     """
 
     scene: Path
@@ -69,6 +70,7 @@ class BenchWork:
     sets: tuple[str, ...]
     folder: Path
     stride: int = 10
+    closes: bool = True
 
     def job(self) -> "Job":
         """The scene with the benchmark's batch, step count and output; what the scene says of them does not count."""
@@ -137,13 +139,13 @@ class Runs:
         self.name, self.n_steps, self.compiling = self.job.spec.name, self.job.schedule.n_steps, 0.0
 
     def once(self) -> float:
-        """[s], of stepping and writing."""
+        """[s], of stepping and writing; without the closing of the file where that does not count."""
         from simcli import pipeline
 
         with console.stdout_kept_clean():
             outcome = pipeline.execute(self.job)
         self.compiling = max(self.compiling, outcome.compile)
-        return outcome.stepping
+        return outcome.stepping - (outcome.closing if not self._work.closes else 0.0)
 
     def result(self) -> "np.ndarray":
         """joint_q at the last frame, (W, NQ)."""
