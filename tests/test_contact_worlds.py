@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.contact_scenes import NEUTRAL, RADIUS, YARD, batch, scene, write
-from support.large_worlds import heap, overlapping_pile
+from support.large_worlds import column, heap, overlapping_pile
 from support.runs import committed, differing, digest, worlds_of
 
 from simcli import pipeline
@@ -140,3 +140,15 @@ def test_a_pile_that_begins_in_overlap_is_trusted(tmp_path, mode):
         residual = run.read("diag/residual")
     assert (residual > 1e-6).mean() < 0.1
     assert residual[-20:].max() < 1e-6
+
+
+@pytest.mark.parametrize("mode", ["generalized", "maximal"])
+@pytest.mark.parametrize("contact", [{}, {"linear": "sparse"}, {"tolerance": 1e-5}], ids=lambda contact: str(contact))
+def test_what_rests_needs_no_iterations(tmp_path, mode, contact):
+    """Impulses of a column at rest stay for many steps, and bodies with them: no cycle of steps that undo each other."""
+    content = column(6, {"type": mode, "contact": contact})
+    execute(pipeline.Request(write(tmp_path, "column", content), tmp_path / "column.h5", device="cpu"))
+    with open_trajectory(tmp_path / "column.h5") as run:
+        iterations, speeds = run.read("diag/iterations")[500:], run.read("frames/body_qd")[500:]
+    assert iterations.mean() < 0.35  # in a cycle 0.66
+    assert abs(speeds).max() < 20 * contact.get("tolerance", 1e-8)

@@ -65,6 +65,16 @@ def overlapping_pile(solver):
             "output": {"every": 0.005, "channels": ["state"]}}
 
 
+def column(count, solver):
+    """Boxes over each other that fall by a centimetre and meet a little askew."""
+    bodies = {}
+    for k in range(count):
+        pose = {"xyz": [0.01 * (k % 3), 0.008 * (k % 2), 0.11 + 0.21 * k], "rpy": [0.02 * (k % 2), 0.01 * (k % 3), 0.1 * k]}
+        bodies[f"b{k}"] = {"pose": pose, "shapes": {"s": {"type": "box", "size": [0.2, 0.2, 0.2], "density": 1000}}}
+    return {"simcli": 1, "world": {"shapes": {"ground": {"type": "plane"}}}, "bodies": bodies,
+            "solver": {"dt": 0.005, **solver}, "run": {"duration": 5}, "output": {"every": 0.005, "channels": ["state"]}}
+
+
 def heap(side, layers, shape, seed=0):
     """Bodies over each other in a box of walls, a little askew and apart, side x side in each layer."""
     rng, bodies = np.random.default_rng(seed), {}

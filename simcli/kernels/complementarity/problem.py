@@ -47,7 +47,7 @@ class _Limits:
         exact: [m/s], of the natural map without the proximal term, at which no further round is wanted.
         least: [m/s], tolerance that can be met.  least_of_rows: that of rigid rows wherever they are: positions round.
         rounding: distance of neighbouring numbers, relative to them.
-        kappa: proximal compliance that a step begins with, relative to d.
+        kappa: proximal compliance that a step begins with, relative to d.  calm_kappa: likewise, a calm step.
         slack: added to C in the Newton matrix alone, relative to d. A Newton step leaves this share of what it is to take
             away, and what its impulses round by, the rounding over slack or kappa: in float32 less of both is slower.
         floor: [m/s], below which the cone's functions are smooth.
@@ -60,6 +60,7 @@ class _Limits:
     least_of_rows: float
     rounding: float
     kappa: float
+    calm_kappa: float
     slack: float
     floor: float
     tiny: float
@@ -78,6 +79,7 @@ LIMITS = {
         least_of_rows=0.0,
         rounding=2.2e-16,
         kappa=1e-4,
+        calm_kappa=1e-5,
         slack=1e-8,
         floor=1e-13,
         tiny=1e-300,
@@ -89,6 +91,7 @@ LIMITS = {
         least_of_rows=1e-4,
         rounding=1.2e-7,
         kappa=3e-4,
+        calm_kappa=3e-4,
         slack=1e-4,
         floor=1e-6,
         tiny=1e-36,
@@ -174,6 +177,8 @@ class Problem:
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
         share: (1) of `first_residual`, that is as good as the goal, `limits.exact` at most.
         enough: (1) [m/s], that of the impulses that are given at which none others are wanted.
+        settles, settled: (1) [m/s], impulses that are given and off by less than `settles` are improved, too, unless by less
+            than `settled`. If that is less than the goal, a search takes one Newton step at least.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
     Attributes, found:
@@ -258,11 +263,14 @@ class Problem:
             self.status,
             self.share,
             self.rounds,
-        ) = ones(arena, 11)
+            self.settles,
+            self.settled,
+        ) = ones(arena, 13)
         g = self.progress = Progress(arena)
         if self.large:
             worst = [self.residual, self.proximal, self.iterations, self.admm_iterations, self.status]
-            given = [self.kappa, self.goal, self.enough, self.rounds, self.known, self.has_admm_factors, self.first_residual]
+            given = [self.kappa, self.goal, self.enough, self.rounds, self.settles, self.settled, self.known]
+            given += [self.has_admm_factors, self.first_residual]
             begun = [g.kappa, g.stale, g.fresh, g.rows, g.open, g.thorough, g.rounds_over, g.proximal, g.residual]
             self.large.islands.carry([*given, *begun, *worst], worst)
         self.is_parted, self.at_once = self.is_large, self

@@ -187,12 +187,17 @@ def end_iteration(p: ti.template(), w: ti.i32):
 
 
 def wants_kind(p, w):
-    """The worlds that want the next kind of iterations: all that lack something the first, thorough ones the others."""
+    """The worlds that want the next kind of iterations: all that lack something the first, thorough ones the others.
+
+    Where impulses are to settle, a search within its goal wants the first kind once.
+    """
     g = p.progress
     following = p.now.load(w, "stage") + 1
     first = everywhere(p, following == 0)
     later = everywhere(p, following < p.n_stages) & (g.thorough.load(w, 0) != 0.0)
-    return (g.proximal.load(w, 0) >= p.goal.load(w, 0)) & (first | later)
+    lacks = (g.proximal.load(w, 0) >= p.goal.load(w, 0)) & (first | later)
+    begins = everywhere(p, (following == 0) & (p.now.load(w, "attempt") == 1))
+    return lacks | (begins & (p.settled.load(w, 0) < p.goal.load(w, 0)))
 
 
 @ti.func

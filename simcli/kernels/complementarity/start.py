@@ -125,6 +125,11 @@ def give_first_kappa(p, w):
     spread_kappa(p, w, p.arena.zero() + p.limits.kappa)
 
 
+def has_own_kappa(p, w):
+    """The islands whose contacts have another one by now."""
+    return p.kappa.load(w, 0) != p.limits.kappa
+
+
 @ti.func
 def regularize_all(p: ti.template(), w: ti.i32):
     """`regularize_problem` with the proximal compliance that each contact has.
@@ -225,7 +230,8 @@ def open_search(p: ti.template(), w: ti.i32, residual: ti.template(), proximal: 
     p.first_residual.store(w, 0, residual)
     coarse = ti.min(p.share.load(w, 0) * residual, p.limits.exact)
     p.goal.store(w, 0, ti.max(p.goal.load(w, 0), coarse))
-    wanted = (residual >= p.enough.load(w, 0)) & (residual < STARTING)
+    settles = (residual < p.settles.load(w, 0)) & (residual >= p.settled.load(w, 0))
+    wanted = (settles | (residual >= p.enough.load(w, 0))) & (residual < STARTING)
     p.progress.open.store(w, 0, select(wanted, zero + 1.0, zero))
     p.known.store(w, 0, select(wanted, zero, zero + 1.0))
 

@@ -165,7 +165,7 @@ def contact_rhs(
 ):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
-        overlap:   gap + min(depenetration |gap|, max_depenetration_velocity h)
+        overlap:   gap + min(depenetration |gap|, max_depenetration_velocity h), unless that takes less than the tolerance
         compliant: 0, with w_n = gap+/h + c x_n/h^2, so that gap+ = -c F
         impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
 
@@ -209,6 +209,7 @@ def _rhs_of_contact(
     found = one(table.gap, w, lane, c)
     gap = gap_above_rounding(k, p, w, lane, c, found)
     removed = ti.min(k.options.depenetration * ti.max(-gap, gap * 0.0), k.options.max_depenetration_velocity * step)
+    removed = ti.select(removed > p.limits.tolerance * step, removed, gap * 0.0)  # less would keep forces changing for ever
     target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + removed, gap * 0.0))
     bounces = 0.0 * gap
     bias = (gap - target) / step + one(k.bent, w, lane, c)

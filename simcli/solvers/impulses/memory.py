@@ -18,13 +18,15 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_VELOCITIES, begin_of, end_of, member
 from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem, ones
-from simcli.kernels.device.arena import Arena
+from simcli.kernels.device.arena import Arena, local
 from simcli.kernels.device.crew import in_parts
 from simcli.kernels.device.model_tables import Tables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.values import Mat3
 from simcli.kernels.rows.constrained_system import System
 from simcli.model.constraints.build import smooth_laws
@@ -32,9 +34,10 @@ from simcli.model.constraints.constraint_tables import Constraints
 from simcli.model.constraints.massless import holding_rows
 from simcli.model.tables.model import Model
 from simcli.solvers.base.integrators import H
+from simcli.solvers.impulses.contact_rhs import BLURRED
 from simcli.solvers.impulses.contacts import Contacts
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER, pattern_of
-from simcli.solvers.impulses.mass import places_of_masses
+from simcli.solvers.impulses.mass import mirrored, places_of_masses
 from simcli.solvers.impulses.sleeping import Sleep
 
 # Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
@@ -74,6 +77,11 @@ FAST = 0.01  # of what the solution before lacked: with less, kappa is small eno
 # Where gaps of redundant contacts differ by more than a step may lack, they share out loads anew, which travel by what kappa
 # lets pass in a round. After a step that lacked TOO_MUCH times as much searches have further rounds, while one takes any.
 TOO_MUCH, FURTHER_ROUNDS = 3.0, 19.0
+# What impulses of bodies at rest lack, be it within the tolerance, moves them, and is taken back in two steps by impulses
+# that lack as much, for ever. So in calm steps, after one that lacked little at the poses reached, impulses that are given
+# stay if they lack less than CALM of the tolerance; those that have just changed are improved till they lack SETTLED of it,
+# as long as each step begins with SETTLES of what the last one began with.
+CALM, SETTLED, SETTLES = 0.1, 1e-5, 0.5
 FINER = 0.02  # of what a solution will lack at the poses that it reaches: how finely it is found
 
 
@@ -106,7 +114,8 @@ class Impulses:
         finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
         missed: [m/s], what the first solution of the last step lacked at the poses reached; in a large world of the island
             of each body.  hard: likewise, 1 after a step that was not solved, and while a search takes further rounds;
-            lingers: 1 once one of the step has.
+            lingers: 1 once one of the step has.  unsettled: [m/s], what the last step began with if it found
+            other impulses, else 0.
         first: 1 until that is known.  unmet: 1 where the last one began with too large a lack.
         link, body: of each body of a large world, of each of its links.
         earlier_residual: [m/s], that with which the solution before the last one began.
@@ -115,6 +124,7 @@ class Impulses:
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
         is_bounded: whether some law stops something: then all steps are of impulses.
         passes: solutions of a step, at most.
+        can_settle: 1 if steps may be calm: those with corrections, in float64, which can be better than the tolerance.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
             What shows an instant, as frame 0 does, is solved once in every solver: rounds and searches are `passes` there.
@@ -162,6 +172,7 @@ class Impulses:
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
+        self.can_settle = float(touches and arena.device.precision == "float64" and not tables.is_natural)
         self.searches = self.passes if tables.is_natural and (self.has_spins or system.laws.has_shared_limit) else 1
         can_sleep = touches and sleeps(options)
         self.sleep = Sleep(tables, arena, options.contact, self.contacts.collider.asleep) if can_sleep else None
@@ -172,7 +183,7 @@ class Impulses:
         self.push, self.gain = system.laws.items.array(), system.laws.items.array()
         self.iterations, self.residual, self.unmet, self.first, self.earlier_residual, self.finest = ones(arena, 6)
         self.awakened, self.spins, self.searching, self.lingers = ones(arena, 4)
-        self.missed, self.hard = arena.records(tables.n_links if is_large else 1).arrays(2)
+        self.missed, self.hard, self.unsettled = arena.records(tables.n_links if is_large else 1).arrays(3)
         bodies = bodies_of_links(tables) if is_large else np.zeros(0, int)
         self.body, self.link = arena.ints(bodies), arena.ints(np.argsort(bodies))
         if self.problem.large:
@@ -186,8 +197,53 @@ class Impulses:
             self.contacts.clear()
         if self.sleep:
             self.sleep.clear()
-        for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed, self.hard):
+        of_bodies = self.missed, self.hard, self.unsettled
+        for array in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, *of_bodies):
             array.write(np.zeros((1, array.n_items, 1)))
+
+
+@ti.func
+def find_finest(c: ti.template(), w: ti.i32):
+    """[m/s], how finely velocities can be found: the tolerance, or what the fastest of them rounds by.
+
+    Reads: c.state.{qd, origin, o}
+    """
+    fastest = c.tables.arena.zero()
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    for k in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES, y.n_dofs)):
+        n = mirrored(y, member(p, w, ITS_VELOCITIES, k))
+        fastest = ti.max(fastest, ti.abs(c.state.qd.load(w, c.tables.tree_dof.at(n))))
+    return local(ti.max(fastest * c.bound.impulses.problem.limits.rounding, _tolerance(c, w)))
+
+
+def _tolerance(c, w):
+    """[m/s], that of the scene, or what can be met (inside kernels)."""
+    m = c.bound.impulses
+    return _tolerance_of_rows(c, w) if m.finest_of_rows > 0.0 else number(m, "tolerance")
+
+
+@ti.func
+def _tolerance_of_rows(c: ti.template(), w: ti.i32):
+    """[m/s], what rigid rows can be held to: in a step they see what places round by.
+
+    Reads: c.state.{origin, o}
+    """
+    m = c.bound.impulses
+    far = c.tables.arena.zero()
+    p = m.problem
+    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, c.tables.n_links)):
+        i = _link_of(c, member(p, w, ITS_BODIES, n))
+        place = c.state.origin.load(w, c.tables.root.at(i)) + c.state.o.load(w, i)
+        for x in ti.static(place.parts):
+            far = ti.max(far, ti.abs(x))
+    rounds = far * (BLURRED * m.problem.limits.rounding) / c.constants.load(w, H)
+    return ti.max(ti.min(rounds, m.finest_of_rows), m.tolerance)
+
+
+def _link_of(c, body):
+    """The link of a body of a large world (inside kernels)."""
+    return c.bound.impulses.link.at(body) if c.bound.impulses.problem.is_large else body
 
 
 def bodies_of_links(tables: Tables) -> np.ndarray:

@@ -22,9 +22,11 @@ from simcli.kernels.complementarity.start import (
     READY,
     give_first_kappa,
     give_kappa,
+    has_own_kappa,
     judge_island,
     keep_given,
     may_change,
+    regularize_problem,
 )
 from simcli.kernels.device.stage_lists import as_function, only, repeat, repeat_together, when, within
 from simcli.kernels.language import ti
@@ -175,13 +177,14 @@ def searching(c, begin, *ends, rest: tuple = ()) -> tuple:
     begun, begins = (begin_searches, within(all_of, give_first_kappa)), (begin,)
     if rest:
         begun, begins = (begin_searches, for_islands(begin, within(problem_of, give_kappa))), ()
+    regularizes = when(begins, only(has_own_kappa, regularize_problem))
     first = (
         *begun,
         *looks(c, LOOK_AT_ALL, rest, for_islands),
         for_islands(
             *begins,
             only(is_awake, within(problem_of, begin_island)),
-            within(problem_of, judge_island, only(may_change, keep_given, queue_island)),
+            within(problem_of, judge_island, only(may_change, keep_given, *regularizes, queue_island)),
         ),
         from_queue(*finds, together=True),
         *ended,

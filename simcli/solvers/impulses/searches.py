@@ -6,18 +6,14 @@ at one after another, and those whose impulses will change stand in a queue.
 Source: Jean (1999) for the step. Deviation: an island has a tolerance and a proximal compliance of its own.
 """
 
-from simcli.kernels.complementarity.islands import ITS_BODIES, ITS_VELOCITIES, begin_of, end_of, member, take_all_islands
-from simcli.kernels.device.arena import local
+from simcli.kernels.complementarity.islands import ITS_BODIES, begin_of, end_of, member, take_all_islands
 from simcli.kernels.device.crew import begin_claims, claim_next
 from simcli.kernels.language import ti
 from simcli.kernels.language.elementary import select
 from simcli.kernels.language.numbers import number
 from simcli.solvers.base import needs
-from simcli.solvers.base.integrators import H
-from simcli.solvers.impulses.contact_rhs import BLURRED
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
-from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.memory import FAST, FINER, FURTHER_ROUNDS, TOO_MUCH
+from simcli.solvers.impulses.memory import CALM, FAST, FINER, FURTHER_ROUNDS, SETTLED, SETTLES, TOO_MUCH, find_finest
 
 
 @ti.func
@@ -133,27 +129,32 @@ def begin_searches(c, w):
 def begin_solving(c: ti.template(), w: ti.i32):
     """What a search of an evaluation begins with.
 
-    Reads:  c.state.qd
-    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{finest, missed, first, earlier_residual, iterations, awakened}
+    Reads:  c.state.qd, c.bound.impulses.{missed, hard, unsettled}
+    Writes: c.now, p.{goal, enough, settles, settled, kappa},
+            c.bound.impulses.{finest, missed, first, earlier_residual, iterations, awakened}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
     finest = find_finest(c, w)
     m.finest.store(w, 0, finest)
-    p.enough.store(w, 0, finest)
     p.share.store(w, 0, zero)
-    missed, hard = zero, zero
+    missed, hard, unsettled = zero, zero, zero
     for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, 1)):
         b = member(p, w, ITS_BODIES, n)
         missed, hard = ti.max(missed, m.missed.load(w, b)), ti.max(hard, m.hard.load(w, b))
+        unsettled = ti.max(unsettled, m.unsettled.load(w, b))
         m.missed.store(w, b, zero)
     p.goal.store(w, 0, ti.max(finest, missed * FINER))
+    is_calm = (missed * m.can_settle > 0.0) & (missed * FINER <= finest)
+    p.settles.store(w, 0, select(is_calm, unsettled * SETTLES, zero))
+    p.settled.store(w, 0, select(is_calm, finest * SETTLED, zero + BOUNDLESS))
+    p.enough.store(w, 0, select(is_calm, finest * CALM, finest))
     p.rounds.store(w, 0, zero + m.rounds + hard * FURTHER_ROUNDS)
     m.lingers.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
     m.earlier_residual.store(w, 0, zero + BOUNDLESS)
-    p.kappa.store(w, 0, zero + p.limits.kappa)
+    p.kappa.store(w, 0, select(is_calm, zero + p.limits.calm_kappa, zero + p.limits.kappa))
     m.iterations.store(w, 0, zero)
     m.awakened.store(w, 0, zero + 1.0)
     m.searching.store(w, 0, zero + 1.0)
@@ -163,50 +164,6 @@ def begin_solving(c: ti.template(), w: ti.i32):
     if c.now.load(w, "instant") != 0:
         p.rounds.store(w, 0, zero + ti.cast(m.passes, c.tables.arena.device.real))
         _search_often(c, w)
-
-
-@ti.func
-def find_finest(c: ti.template(), w: ti.i32):
-    """[m/s], how finely velocities can be found: the tolerance, or what the fastest of them rounds by.
-
-    Reads: c.state.{qd, origin, o}
-    """
-    fastest = c.tables.arena.zero()
-    y = c.bound.system
-    p = c.bound.impulses.problem
-    for k in range(begin_of(p, w, ITS_VELOCITIES), end_of(p, w, ITS_VELOCITIES, y.n_dofs)):
-        n = mirrored(y, member(p, w, ITS_VELOCITIES, k))
-        fastest = ti.max(fastest, ti.abs(c.state.qd.load(w, c.tables.tree_dof.at(n))))
-    return local(ti.max(fastest * c.bound.impulses.problem.limits.rounding, _tolerance(c, w)))
-
-
-def _tolerance(c, w):
-    """[m/s], that of the scene, or what can be met (inside kernels)."""
-    m = c.bound.impulses
-    return _tolerance_of_rows(c, w) if m.finest_of_rows > 0.0 else number(m, "tolerance")
-
-
-@ti.func
-def _tolerance_of_rows(c: ti.template(), w: ti.i32):
-    """[m/s], what rigid rows can be held to: in a step they see what places round by.
-
-    Reads: c.state.{origin, o}
-    """
-    m = c.bound.impulses
-    far = c.tables.arena.zero()
-    p = m.problem
-    for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, c.tables.n_links)):
-        i = _link_of(c, member(p, w, ITS_BODIES, n))
-        place = c.state.origin.load(w, c.tables.root.at(i)) + c.state.o.load(w, i)
-        for x in ti.static(place.parts):
-            far = ti.max(far, ti.abs(x))
-    rounds = far * (BLURRED * m.problem.limits.rounding) / c.constants.load(w, H)
-    return ti.max(ti.min(rounds, m.finest_of_rows), m.tolerance)
-
-
-def _link_of(c, body):
-    """The link of a body of a large world (inside kernels)."""
-    return c.bound.impulses.link.at(body) if c.bound.impulses.problem.is_large else body
 
 
 @needs.rolling
@@ -219,13 +176,15 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     """What a search of a correction begins with: the proximal compliance stays, and the factors with it, while that is fast.
 
     Reads:  p.{first_residual, progress.kappa}
-    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{earlier_residual, awakened}
+    Writes: c.now, p.{goal, enough, settles, settled, kappa}, c.bound.impulses.{earlier_residual, awakened}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
     p.goal.store(w, 0, m.finest.load(w, 0))
     p.share.store(w, 0, zero + FINER)
+    p.settles.store(w, 0, zero)
+    p.settled.store(w, 0, zero + BOUNDLESS)
     p.enough.store(w, 0, ti.max(m.finest.load(w, 0), m.enough))
     residual = p.first_residual.load(w, 0)
     before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
@@ -273,8 +232,25 @@ def note_search(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     m.awakened.store(w, 0, c.tables.arena.zero())
+    _note_start(c, w)
     _wake_bounds(c, w)
     m.searching.store(w, 0, select(_wants_search(c, w), c.tables.arena.zero() + 1.0, c.tables.arena.zero()))
+
+
+@ti.func
+def _note_start(c: ti.template(), w: ti.i32):
+    """Note by how much the impulses of the step before were off, if others are found: then those of now may be, too.
+
+    Writes: c.bound.impulses.unsettled
+    """
+    m = c.bound.impulses
+    p = m.problem
+    if c.now.load(w, "search") == 0 and c.now.load(w, "statement") == 0:
+        zero = c.tables.arena.zero()
+        changes = m.iterations.load(w, 0) > 0.0
+        unsettled = select(changes, p.first_residual.load(w, 0), zero)
+        for n in range(begin_of(p, w, ITS_BODIES), end_of(p, w, ITS_BODIES, 1)):
+            m.unsettled.store(w, member(p, w, ITS_BODIES, n), unsettled)
 
 
 @needs.laws

@@ -20,8 +20,8 @@ from simcli.solvers.base.integrators import H
 from simcli.solvers.impulses.contact_rhs import carry_surfaces, contact_rhs, set_friction
 from simcli.solvers.impulses.contacts import count_as_before, warm_start_contacts, warm_start_others, warm_start_same
 from simcli.solvers.impulses.direction import turn_directions
+from simcli.solvers.impulses.memory import find_finest
 from simcli.solvers.impulses.rows import state_problem, state_row
-from simcli.solvers.impulses.searches import find_finest
 
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
 SLACK = 1e-3  # [1] of its size: how far a resting shape is watched
